@@ -133,3 +133,141 @@ export class JobsClient {
   pushMany(jobs: Iterable<Job> | AsyncIterable<Job>): AsyncGenerator<PushResult>;
   result(jid: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Finished | undefined>;
 }
+
+/** The argument of a step's function. */
+export interface StepRun {
+  /** The same in each attempt: for the `Idempotency-Key` header of a request. */
+  readonly idempotencyKey: string;
+  /** The number of the attempt of the step, from 1. */
+  readonly attempt: number;
+  /** Aborts when the step times out or the job must end. */
+  readonly signal: AbortSignal;
+}
+
+export interface StepOptions {
+  /** Distinguishes the steps of a loop. */
+  each?: string | number;
+  /** Retries of the step alone, with a growing pause. Default: those of the job. */
+  retry?: number;
+  backoff?: number | string;
+  timeout?: number | string;
+}
+
+type Log = Readonly<
+  Record<"debug" | "info" | "warn" | "error", (message: unknown) => void>
+>;
+
+/** The first argument of a handler. */
+export interface JobContext {
+  readonly jid: string;
+  readonly class: string;
+  readonly queue: string;
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
+  // deno-lint-ignore no-explicit-any
+  readonly payload: Readonly<Record<string, any>>;
+  /** The text of the payload, with numbers that JavaScript can't hold. */
+  readonly raw: string;
+  /** Aborts when the job must end, with an {@linkcode Aborted}. */
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  /** Pushes further jobs. */
+  readonly client: JobsClient;
+  /** The batch that counts the job; `add` pushes into it. */
+  readonly batch: {
+    readonly id: string;
+    add(
+      className: string,
+      args?: readonly unknown[],
+      options?: JobOptions,
+    ): Promise<string | undefined>;
+  } | undefined;
+  /** The flow that the job is a node of; `results` has those of the nodes before it. */
+  readonly flow: {
+    readonly id: string;
+    readonly node: string;
+    results(nodes?: readonly string[]): Promise<Record<string, unknown>>;
+  } | undefined;
+  progress(done: number, note?: string): void;
+  /** Runs a part of the job once. Every later attempt returns the stored result. */
+  step<Value>(
+    name: string,
+    run: (step: StepRun) => Value,
+    options?: StepOptions,
+  ): Promise<Awaited<Value>>;
+  /** Continues the job after a time. Ends the attempt, with an {@linkcode AttemptEnded}. */
+  sleep(name: string, duration: number | string): Promise<void>;
+  /** Continues the job with the data of a signal, or with undefined after the timeout. */
+  // deno-lint-ignore no-explicit-any
+  waitFor<Data = any>(
+    name: string,
+    options: { key: string; timeout: number | string; example?: unknown },
+  ): Promise<Data | undefined>;
+  /** Runs another job, and continues with its result. */
+  // deno-lint-ignore no-explicit-any
+  run<Result = any>(
+    name: string,
+    className: string,
+    args?: readonly unknown[],
+    options?: JobOptions & { giveUpAfter?: number | string },
+  ): Promise<Result>;
+  /** Calls a function for each item; a later attempt continues after the last one. Returns the number of items of this attempt. */
+  each<Item>(
+    name: string,
+    // deno-lint-ignore no-explicit-any
+    source: (
+      cursor: any,
+    ) => Iterable<Item> | AsyncIterable<Item> | Promise<Iterable<Item>>,
+    run: (item: Item) => unknown,
+    options?: { cursor?: (item: Item) => unknown },
+  ): Promise<number>;
+}
+
+/** Performs the jobs of a class; `options` are those of its jobs. */
+// deno-lint-ignore no-explicit-any
+export type Handler = ((ctx: JobContext, ...args: any[]) => unknown) & {
+  options?: JobOptions;
+};
+
+export interface WorkOptions {
+  /** The dashboard's address. */
+  url: string;
+  /** A token of the role work or operator. */
+  token?: string;
+  /** Functions by class. */
+  handlers: Readonly<Record<string, Handler>>;
+  /** How many jobs run at once. Default 10. */
+  concurrency?: number;
+  /** Default: those of the handlers. */
+  queues?: readonly string[];
+  labels?: readonly string[];
+  shutdownTimeoutMs?: number;
+  log?: (
+    level: string,
+    message: string,
+    fields?: Readonly<Record<string, unknown>>,
+  ) => void;
+  fetch?: typeof fetch;
+  /** Stops the worker. */
+  signal?: AbortSignal;
+  /** Whether TERM, INT and TTIN are handled. Default true. */
+  signals?: boolean;
+}
+
+/** Performs jobs in this process until it is stopped. */
+export function work(options: WorkOptions): Promise<void>;
+
+/** Ends a job for good, without a failure. */
+export class Discard extends Error {}
+/** Ends a job for good: it is dead at once. */
+export class Kill extends Error {}
+/** Ends an attempt: the job runs again later, without counting as failed. */
+export class Snooze extends Error {
+  constructor(delay: number | string);
+}
+/** Why a job must end; its name is the reason. */
+export class Aborted extends Error {}
+/** A step of a job, or its child, has failed for good. */
+export class StepFailed extends Error {}
+/** Ends an attempt whose job sleeps, waits, or continues elsewhere. */
+export class AttemptEnded extends Error {}

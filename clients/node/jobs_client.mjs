@@ -300,6 +300,20 @@ export class Snooze extends Error {
   }
 }
 
+/** A step of a job, or its child, has failed for good. */
+export class StepFailed extends Error {
+  name = "StepFailed";
+}
+
+/** Ends an attempt whose job sleeps, waits, or continues elsewhere. A handler that catches all errors throws it again. */
+export class AttemptEnded extends Error {
+  name = "AttemptEnded";
+
+  constructor() {
+    super("The attempt ends here: the job sleeps or waits, or continues elsewhere");
+  }
+}
+
 /** Why the signal of a job has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`. */
 export class Aborted extends Error {
   /** @param {string} reason */
@@ -518,7 +532,7 @@ class Worker {
     }
   }
 
-  #begin({ token, payload: raw, queue, attempt, receipt }) {
+  #begin({ token, payload: raw, queue, attempt, receipt, batch, node }) {
     const payload = JSON.parse(raw);
     const name = payload.wrapped ?? payload.class;
     const controller = new AbortController();
@@ -546,6 +560,8 @@ class Worker {
       log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
       client: this.#client,
     };
+    const send = (body) => this.#request("/work/step", { ...reportOf(job), ...body }, { signal: controller.signal });
+    Object.assign(job.context, new Steps(send, controller.signal).methods({ batch, node }));
     this.#running.set(token, job);
     this.#wakeBeat();
     void this.#perform(job, name);
@@ -738,6 +754,114 @@ function declared(name, { schema, ...options }) {
       one.toJsonSchema?.();
     if (made !== undefined) return made;
     throw new TypeError(`The schema of handler "${name}" has no JSON Schema: expected one of a library that makes it`);
+  }
+}
+
+/** A loop stores its cursor at most this often. */
+const CURSOR_MS = 1_000;
+
+/** The durable steps of one attempt, and the other uses of its context. The server decides what runs. */
+class Steps {
+  #send;
+  #signal;
+  #calls = 0;
+
+  constructor(send, signal) {
+    this.#send = send;
+    this.#signal = signal;
+  }
+
+  methods({ batch, node }) {
+    const member = (name, args = [], options = {}) => this.#use({ kind: "member", class: name, args, options });
+    return {
+      step: (name, run, options) => this.#use({ kind: "step", name, options }, run),
+      sleep: (name, duration) => this.#use({ kind: "sleep", name, duration }),
+      waitFor: (name, options) => this.#use({ kind: "wait", name, options }),
+      run: (name, child, args = [], options = {}) => this.#use({ kind: "child", name, class: child, args, options }),
+      each: (...args) => this.#each(...args),
+      batch: batch === undefined ? undefined : { id: batch, add: member },
+      flow: node === undefined
+        ? undefined
+        : { id: batch, node, results: (nodes) => this.#use({ kind: "results", ...(nodes && { nodes }) }) },
+    };
+  }
+
+  /** Sends a request. If the server asks for the program's part of a step, runs it, and sends its result. */
+  async #use(request, part) {
+    if (request.kind === "step" && typeof part !== "function") {
+      throw new TypeError(`Step "${request.name}" isn't a function: expected ctx.step(name, () => …)`);
+    }
+    const body = { call: ++this.#calls, ...request };
+    let answer = await this.#ask(body);
+    let thrown;
+    if (answer.run) {
+      let result;
+      try {
+        const value = await this.#runPart(answer.run, part);
+        result = { end: "succeeded", ...(value !== undefined && { result: value }) };
+      } catch (error) {
+        thrown = error;
+        result = outcomeOf(error);
+      }
+      answer = await this.#ask({ ...body, result });
+    }
+    if (answer.done) return answer.done.value;
+    if (!answer.failed) throw new AttemptEnded();
+    const { class: name, message } = answer.failed;
+    if (name === "StepFailed" || name === "ChildFailed") {
+      throw Object.assign(new StepFailed(message), { name, cause: thrown });
+    }
+    throw thrown?.name === name ? thrown : Object.assign(new Error(message), { name, cause: thrown });
+  }
+
+  async #ask(body) {
+    try {
+      return await this.#send(body);
+    } catch (error) {
+      // The job is no longer this worker's, or must end.
+      if (error.field === "token" && error.status === 409) return { ends: true };
+      throw error;
+    }
+  }
+
+  async #runPart({ timeoutMs, attempt, idempotencyKey }, part) {
+    const limit = new AbortController();
+    const late = Object.assign(new Error(`The step has not ended within ${timeoutMs} ms`), { name: "Timeout" });
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => limit.abort(late), timeoutMs);
+    const signal = anySignal([this.#signal, limit.signal]);
+    let leave;
+    const aborted = new Promise((_, reject) => signal.addEventListener("abort", leave = () => reject(signal.reason)));
+    try {
+      return await Promise.race([part({ attempt, idempotencyKey, signal }), aborted]);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  async #each(name, source, run, { cursor } = {}) {
+    let after = await this.#use({ kind: "cursor", name });
+    let count = 0;
+    let stored = { count, at: performance.now() };
+    const store = async () => {
+      if (count === stored.count) return;
+      stored = { count, at: performance.now() };
+      await this.#use({ kind: "cursor", name, cursor: after });
+    };
+    try {
+      for await (const item of await source(after)) {
+        await run(item);
+        count++;
+        after = cursor ? cursor(item) : (after ?? 0) + 1;
+        if (performance.now() - stored.at >= CURSOR_MS) await store();
+        this.#signal.throwIfAborted();
+      }
+    } catch (error) {
+      if (!(error instanceof AttemptEnded)) await store();
+      throw error;
+    }
+    await store();
+    return count;
   }
 }
 

@@ -32,11 +32,12 @@ import urllib.parse
 import urllib.request
 import uuid
 import warnings
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, AsyncIterator, Callable, Dict, Iterable, Iterator, List, Optional
 
 __all__ = [
     *("JobsClient", "JobsError", "JobsWarning"),
     *("Worker", "job", "JobContext", "Discard", "Kill", "Snooze", "Aborted"),
+    *("Step", "StepFailed", "AttemptEnded"),
 ]
 
 _BATCH = 1_000
@@ -403,6 +404,61 @@ _ABORTS = {
 }
 
 
+class StepFailed(Exception):
+    """A step of a job, or its child, has failed for good.
+
+    kind: "StepFailed", "ChildFailed", or the class of another error.
+    """
+
+    def __init__(self, kind: str, message: str):
+        super().__init__(message)
+        self.kind = kind
+
+
+class AttemptEnded(BaseException):
+    """Ends an attempt whose job sleeps, waits, or continues elsewhere. Don't catch it."""
+
+
+class Step:
+    """The argument of a step's function.
+
+    idempotency_key: the same in each attempt, for requests to other systems.
+    attempt: the number of the attempt of the step, from 1.
+    """
+
+    def __init__(self, run: Dict[str, Any]):
+        self.idempotency_key: str = run["idempotencyKey"]
+        self.attempt: int = run["attempt"]
+
+
+class Batch:
+    """The batch of a job: add pushes a job into it. In a coroutine, await it."""
+
+    def __init__(self, id: str, use: Callable[..., Any]):
+        self.id = id
+        self._use = use
+
+    def add(self, class_: str, args: Any = (), **options: Any) -> Any:
+        """Returns the jid; None if another job holds the unique lock."""
+        return self._use({"kind": "member", "class": class_, "args": list(args), "options": _request_of(options)})
+
+
+class Flow:
+    """The flow that a job is a node of: results has the values of earlier nodes. In a coroutine, await it."""
+
+    def __init__(self, id: str, node: str, use: Callable[..., Any]):
+        self.id = id
+        self.node = node
+        self._use = use
+
+    def results(self, nodes: Optional[List[str]] = None) -> Any:
+        """Returns a dict by name; default: the nodes directly before this one."""
+        return self._use({"kind": "results", **({} if nodes is None else {"nodes": list(nodes)})})
+
+
+_Send = Callable[[Dict[str, Any]], Dict[str, Any]]
+
+
 class _Lines:
     """The log of a job: its lines are kept with the job, and shown by the server."""
 
@@ -440,11 +496,14 @@ class JobContext:
     raw: its payload as text.
     log: debug, info, warn and error add a line to the job's log.
     client: pushes further jobs.
+    batch, flow: those of the job; None if it has none.
+
+    A coroutine awaits step, sleep, wait_for, run and each; a function calls them.
     """
 
-    def __init__(self, job: Dict[str, Any], client: JobsClient):
+    def __init__(self, job: Dict[str, Any], payload: Dict[str, Any], client: JobsClient, send: _Send):
         self.raw: str = job["payload"]
-        self.payload: Dict[str, Any] = json.loads(self.raw)
+        self.payload = payload
         self.jid: str = self.payload["jid"]
         self.class_: str = self.payload.get("wrapped") or self.payload["class"]
         self.queue: str = job["queue"]
@@ -458,6 +517,72 @@ class JobContext:
         self._reason: Optional[str] = None
         self._aborted = threading.Event()
         self._on_abort: Callable[[], None] = lambda: None
+        self._send = send
+        self._calls = 0
+        batch, node = job.get("batch"), job.get("node")
+        self.batch = None if batch is None else Batch(batch, self._use)
+        self.flow = None if node is None else Flow(str(batch), node, self._use)
+
+    def step(self, name: str, run: Callable[[Step], Any], **options: Any) -> Any:
+        """Runs a part of the job once, and returns its result. Every later attempt returns the stored result.
+
+        options: each, retry, backoff, timeout.
+        """
+        return self._use({"kind": "step", "name": name, "options": options}, run)
+
+    def sleep(self, name: str, duration: Any) -> Any:
+        """Continues the job after a time: seconds, or a text such as "2h". Ends the attempt."""
+        return self._use({"kind": "sleep", "name": name, "duration": duration})
+
+    def wait_for(self, name: str, key: str, timeout: Any, **options: Any) -> Any:
+        """Continues the job with the data of a signal, or with None after the timeout. Ends the attempt."""
+        return self._use({"kind": "wait", "name": name, "options": {"key": key, "timeout": timeout, **options}})
+
+    def run(self, name: str, class_: str, args: Any = (), **options: Any) -> Any:
+        """Runs another job, and continues with its result. Ends the attempt.
+
+        options: those of a push, and giveUpAfter.
+        """
+        child = {"class": class_, "args": list(args), "options": _request_of(options)}
+        return self._use({"kind": "child", "name": name, **child})
+
+    def each(self, name: str, source: Callable[[Any], Any], run: Callable[[Any], Any], cursor: Any = None) -> Any:
+        """Calls a function for each item. A later attempt continues after the last item that was done.
+
+        source: returns the items after a cursor; None for all.
+        cursor: returns the cursor after an item. Default: the number of items done.
+        Returns the number of items of this attempt.
+        """
+        loop = _Loop(name, self._use, cursor)
+        loop.begin(self._use({"kind": "cursor", "name": name}))
+        try:
+            for item in source(loop.after):
+                run(item)
+                if loop.done(item):
+                    loop.store()
+                self.throw_if_aborted()
+        except Exception:
+            loop.store()
+            raise
+        loop.store()
+        return loop.count
+
+    def _use(self, request: Dict[str, Any], part: Optional[Callable[[Step], Any]] = None) -> Any:
+        """Sends a request. If the server asks for the program's part of a step, runs it, and sends its result."""
+        body = self._numbered(request)
+        answer = self._send(body)
+        error: Optional[BaseException] = None
+        if "run" in answer and part is not None:
+            try:
+                result = _succeeded(part(Step(answer["run"])))
+            except Exception as thrown:
+                result, error = _outcome_of(thrown), thrown
+            answer = self._send({**body, "result": result})
+        return _value_of(answer, error)
+
+    def _numbered(self, request: Dict[str, Any]) -> Dict[str, Any]:
+        self._calls += 1
+        return {**self._report(), "call": self._calls, **request}
 
     def progress(self, done: float, note: Optional[str] = None) -> None:
         """Reports the progress of the job."""
@@ -493,6 +618,100 @@ class JobContext:
             self._reason = reason
             self._aborted.set()
             self._on_abort()
+
+
+class _AsyncContext(JobContext):
+    """The context of a coroutine: requests are sent on a thread."""
+
+    async def _use(self, request: Dict[str, Any], part: Optional[Callable[[Step], Any]] = None) -> Any:
+        body = self._numbered(request)
+        ask = asyncio.get_running_loop().run_in_executor
+        answer = await ask(None, self._send, body)
+        error: Optional[BaseException] = None
+        if "run" in answer and part is not None:
+            try:
+                value = part(Step(answer["run"]))
+                limit = answer["run"].get("timeoutMs")
+                if inspect.isawaitable(value):
+                    value = await asyncio.wait_for(value, None if limit is None else limit / 1000)
+                result = _succeeded(value)
+            except Exception as thrown:
+                result, error = _outcome_of(thrown), thrown
+            answer = await ask(None, self._send, {**body, "result": result})
+        return _value_of(answer, error)
+
+    async def each(self, name: str, source: Callable[[Any], Any], run: Callable[[Any], Any], cursor: Any = None) -> Any:
+        loop = _Loop(name, self._use, cursor)
+        loop.begin(await self._use({"kind": "cursor", "name": name}))
+        try:
+            items = source(loop.after)
+            async for item in items if hasattr(items, "__aiter__") else _async_items(items):
+                value = run(item)
+                if inspect.isawaitable(value):
+                    await value
+                if loop.done(item):
+                    await loop.store()
+        except Exception:
+            stored = loop.store()
+            if stored is not None:
+                await stored
+            raise
+        stored = loop.store()
+        if stored is not None:
+            await stored
+        return loop.count
+
+
+async def _async_items(items: Iterable[Any]) -> AsyncIterator[Any]:
+    for item in items:
+        yield item
+
+
+class _Loop:
+    """The cursor of a loop over items, which is stored at most once a second."""
+
+    def __init__(self, name: str, use: Callable[..., Any], cursor: Any):
+        self.count = 0
+        self.after: Any = None
+        self._name = name
+        self._use = use
+        self._cursor = cursor
+        self._stored = 0
+        self._at = time.monotonic()
+
+    def begin(self, after: Any) -> None:
+        self.after = after
+
+    def done(self, item: Any) -> bool:
+        """Notes that an item is done. Returns whether to store the cursor now."""
+        self.count += 1
+        self.after = self._cursor(item) if self._cursor is not None else (self.after or 0) + 1
+        return time.monotonic() - self._at >= 1
+
+    def store(self) -> Any:
+        """Stores the cursor, unless it is stored."""
+        if self.count == self._stored:
+            return None
+        self._stored = self.count
+        self._at = time.monotonic()
+        return self._use({"kind": "cursor", "name": self._name, "cursor": self.after})
+
+
+def _succeeded(value: Any) -> Dict[str, Any]:
+    json.dumps(value, allow_nan=False)  # Raises here, where the part is to blame.
+    return {"end": "succeeded", **({} if value is None else {"result": value})}
+
+
+def _value_of(answer: Dict[str, Any], error: Optional[BaseException]) -> Any:
+    """Returns the value of a step that is done. Otherwise raises: the part's own error if it has failed the attempt."""
+    if "done" in answer:
+        return answer["done"].get("value")
+    if "failed" not in answer:
+        raise AttemptEnded()
+    failed = answer["failed"]
+    if error is not None and failed["class"] not in ("StepFailed", "ChildFailed"):
+        raise error
+    raise StepFailed(failed["class"], failed["message"]) from error
 
 
 def job(name: Optional[str] = None, **options: Any) -> Callable[[Any], Any]:
@@ -563,6 +782,8 @@ class Worker:
         self._running: Dict[str, JobContext] = {}
         # Each with the job as it was given.
         self._ended: List[Any] = []
+        # Connections for steps that no thread uses.
+        self._lines: List[_Line] = []
         self._take = 0
         self._is_quiet = False
         self._is_stopping = False
@@ -697,16 +918,32 @@ class Worker:
                 self._begin(one)
 
     def _begin(self, given: Dict[str, Any]) -> None:
-        context = JobContext(given, self._client)
+        payload = json.loads(given["payload"])
+        handler = self._handlers.get(payload.get("wrapped") or payload["class"])
+        is_coroutine = handler is not None and inspect.iscoroutinefunction(handler)
+        context = (_AsyncContext if is_coroutine else JobContext)(given, payload, self._client, self._use)
         with self._lock:
             self._running[context._token] = context
             self._lock.notify_all()
-        handler = self._handlers.get(context.class_)
-        if handler is not None and inspect.iscoroutinefunction(handler):
+        if is_coroutine:
             self._begin_coroutine(context, handler)
         else:
             # Of a thread that belongs to no pool, the end of the program doesn't wait for the end.
             threading.Thread(target=self._perform, args=(context, handler), daemon=True).start()
+
+    def _use(self, body: Dict[str, Any]) -> Dict[str, Any]:
+        """Sends a request for a step, on a connection that no other thread uses."""
+        with self._lock:
+            line = self._lines.pop() if self._lines else _Line(self._url, self._token)
+        try:
+            return self._request(line, "/work/step", body, 0)
+        except JobsError as error:
+            if error.status == 409 and error.field == "token":
+                return {"ends": True}  # The job is no longer this worker's.
+            raise
+        finally:
+            with self._lock:
+                self._lines.append(line)
 
     def _perform(self, context: JobContext, handler: Any) -> None:
         try:

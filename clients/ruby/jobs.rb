@@ -700,7 +700,9 @@ module Jobs
     def beat_loop
       line = Line.new(@url, @token, keep: true)
       until @done
-        running = @lock.synchronize { @running.values }.map(&:report)
+        contexts, ended = @lock.synchronize { [@running.values, @ended.map { |given, _| { token: given["token"] } }] }
+        # Also those whose ends aren't stored yet: the server would take them for forgotten.
+        running = contexts.map(&:report) + ended
         wait = running.any? && !@stopping ? @heartbeat : 0
         began = Jobs.now
         body = { running: running, rss: rss, wait: wait.positive? ? wait : nil }.compact

@@ -85,8 +85,8 @@ export class Gateway implements AsyncDisposable {
 
   /** Returns the jobs whose receipts are right. */
   async knownJobs(jobs: readonly ShownJob[]): Promise<readonly GivenJob[]> {
-    const checked = jobs.map(async ({ receipt, ...shown }) => {
-      const job = { ...shown, since: Number.parseInt(receipt) };
+    const checked = jobs.map(async ({ receipt, token, payload, queue }) => {
+      const job = { token, payload, queue, since: Number.parseInt(receipt) };
       const [shownBytes, bytes] = [receipt, await this.receiptOf(job)].map((text) => new TextEncoder().encode(text));
       return shownBytes!.length === bytes!.length && timingSafeEqual(shownBytes!, bytes!) ? [job] : [];
     });

@@ -4,6 +4,10 @@
  * @module
  */
 import type { HandlerOptions } from "../handlers/handler.ts";
+import { defaultSettings, type Settings } from "../config/settings.ts";
+import { RemoteError } from "../handlers/isolation/remote_error.ts";
+import { Discard, Kill, Snooze } from "../job/errors.ts";
+import { Released } from "../steps/errors.ts";
 import type { AbortName } from "./remote_job.ts";
 
 /** The description of a program, by itself. */
@@ -44,9 +48,26 @@ export interface Report {
 export interface End extends Report {
   readonly end: "succeeded" | "failed" | "discard" | "kill" | "snooze" | "release";
   readonly result?: unknown;
-  readonly error?: { readonly class: string; readonly message: string; readonly stack: readonly string[] };
+  readonly error?: { readonly class: string; readonly message: string; readonly stack?: readonly string[] };
   /** Of a snooze, in milliseconds. */
   readonly delayMs?: number;
+}
+
+/** Returns what a handler here would throw for an end other than `succeeded`. */
+export function errorOf({ end, error, delayMs = 0 }: Omit<End, "token">): Error {
+  const message = error?.message ?? "";
+  switch (end) {
+    case "discard":
+      return new Discard(message);
+    case "kill":
+      return new Kill(message);
+    case "snooze":
+      return new Snooze(delayMs / 1_000);
+    case "release":
+      return new Released();
+    default:
+      return new RemoteError({ class: "Error", message: "", stack: [], causes: [], ...error });
+  }
 }
 
 /** The answer to a heartbeat. */
@@ -57,4 +78,29 @@ export interface Orders {
   readonly lost: readonly string[];
   readonly quiet: boolean;
   readonly stopping: boolean;
+}
+
+/** The settings of this process that hold for every worker. */
+const SHARED = [
+  "heartbeatMs",
+  "heartbeatTimeoutMs",
+  "maxRetries",
+  "sidekiqWire",
+  "resultTtlMs",
+  "succeededTtlMs",
+  "failureTtlMs",
+  "maxResultBytes",
+  "maxPayloadBytes",
+  "killAfterMs",
+  "maxRescues",
+  "shutdownTimeoutMs",
+] as const satisfies readonly (keyof Settings)[];
+
+/** Returns the settings of a program's worker, in a process with these settings. */
+export function settingsOf({ concurrency, labels, queues }: Program, settings: Settings): Settings {
+  return {
+    ...defaultSettings(),
+    ...Object.fromEntries(SHARED.map((name) => [name, settings[name]])),
+    ...{ concurrency, labels, queues: queues.map((name) => ({ name, weight: 0 })) },
+  } as Settings;
 }

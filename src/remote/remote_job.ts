@@ -4,6 +4,10 @@
  * @module
  */
 import type { JobContext } from "../handlers/context.ts";
+import { type PartEnd, RemoteStep, type UseAnswer, type UseRequest } from "./remote_step.ts";
+
+/** The answers of this many uses are kept, for requests that are repeated. */
+const MAX_USES = 1_000;
 
 /** Why a program must end a job: the name of the reason with which its signal aborts. */
 export type AbortName = "Cancelled" | "Timeout" | "Shutdown" | "LeaseLost";
@@ -16,6 +20,7 @@ export class RemoteJob {
   readonly ended: Promise<unknown>;
   readonly #end = Promise.withResolvers<unknown>();
   #isOver = false;
+  readonly #uses = new Map<number, RemoteStep>();
   /** When it was given to the program, in epoch milliseconds. */
   readonly since: number;
   /** Since when the program's heartbeats don't list it, on the monotonic clock. */
@@ -49,15 +54,30 @@ export class RemoteJob {
     return now - (this.#missingSince ?? now);
   }
 
+  /** Performs a use of its context; `call` numbers it, so that a repeated request has no further effect. */
+  use(call: number, request: UseRequest, result?: PartEnd): Promise<UseAnswer> {
+    let use = this.#uses.get(call);
+    if (use === undefined) {
+      this.#uses.set(call, use = new RemoteStep(this.job, request, (error) => this.fail(error)));
+      this.#uses.delete(call - MAX_USES);
+    }
+    return use.answer(result);
+  }
+
   /** Ends it with a result. */
   succeed(value: unknown): void {
-    this.#isOver = true;
+    this.#close();
     this.#end.resolve(value);
   }
 
   /** Ends it with an error. */
   fail(error: unknown): void {
-    this.#isOver = true;
+    this.#close();
     this.#end.reject(error);
+  }
+
+  #close(): void {
+    this.#isOver = true;
+    for (const use of this.#uses.values()) use.abandon();
   }
 }

@@ -11,19 +11,19 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import { defaultSettings, type Settings } from "../config/settings.ts";
+import type { Settings } from "../config/settings.ts";
 import type { JobContext } from "../handlers/context.ts";
 import { leaseOf } from "../handlers/running_context.ts";
-import { RemoteError } from "../handlers/isolation/remote_error.ts";
 import { Registry } from "../handlers/registry.ts";
-import { Discard, Kill, Snooze } from "../job/errors.ts";
 import { type Log, logger } from "../log/log.ts";
 import { Released } from "../steps/errors.ts";
 import { Launcher } from "../server/launcher.ts";
 import type { Lease } from "../store/port/jobs.ts";
 import type { ServerStore } from "../store/port/store.ts";
-import type { End, GivenJob, Orders, Program, Report } from "./program.ts";
+import { type End, errorOf, type GivenJob, type Orders, type Program, type Report, settingsOf } from "./program.ts";
+import { Offers } from "./offers.ts";
 import { RemoteJob } from "./remote_job.ts";
+import type { PartEnd, UseAnswer, UseRequest } from "./remote_step.ts";
 
 export interface RemoteWorkerOptions {
   readonly store: ServerStore;
@@ -35,26 +35,8 @@ export interface RemoteWorkerOptions {
   readonly given: readonly GivenJob[];
 }
 
-/** The settings of this process that hold for every worker. */
-const SHARED = [
-  "heartbeatMs",
-  "heartbeatTimeoutMs",
-  "maxRetries",
-  "sidekiqWire",
-  "resultTtlMs",
-  "succeededTtlMs",
-  "failureTtlMs",
-  "maxResultBytes",
-  "maxPayloadBytes",
-  "killAfterMs",
-  "maxRescues",
-  "shutdownTimeoutMs",
-] as const satisfies readonly (keyof Settings)[];
-
 /** A job that a program ran before begins within this time. */
 const MAX_BEGIN_MS = 1_000;
-/** A request that doesn't wait for jobs is answered after this time: the store must be asked first. */
-const MIN_WAIT_MS = 50;
 
 export class RemoteWorker {
   readonly program: Program;
@@ -64,19 +46,12 @@ export class RemoteWorker {
   readonly #killAfterMs: number;
   /** A job that is missing in the program's heartbeats for this time returns to its queue. */
   readonly #forgottenMs: number;
-  /** Begun and not taken by the program, oldest first. */
-  #offered: RemoteJob[] = [];
+  readonly #offers: Offers;
   readonly #running = new Map<string, RemoteJob>();
   /** The jobs that the program ran before, by token. */
   #adopted: ReadonlyMap<string, GivenJob> = new Map();
   /** Aborts when all of them have begun. */
   readonly #adoption = new AbortController();
-  /** The last answer, which may have been lost. */
-  #last: { readonly number: number; readonly jobs: Promise<readonly RemoteJob[]> } | undefined;
-  /** The request that waits for jobs. */
-  #request: { readonly limit: number; readonly answer: () => void } | undefined;
-  /** Whether the program has closed its last request for jobs: it may be gone, and gets none until the next one. */
-  #isAway = false;
   /** Called when the program must know something. */
   #onNews: (() => void) | undefined;
   #rss = 0;
@@ -90,29 +65,32 @@ export class RemoteWorker {
     this.#log = logger("gateway", clock);
     this.#killAfterMs = settings.killAfterMs;
     this.#forgottenMs = settings.heartbeatMs;
+    this.#offers = new Offers({
+      clock,
+      fetch: () => this.#launcher.fetch(),
+      onTaken: (jobs) => {
+        for (const job of jobs) this.#running.set(job.token, job);
+      },
+    });
     const registry = new Registry();
     const perform = (job: JobContext) => this.#perform(job);
     for (const [name, options] of Object.entries(program.classes)) {
       registry.add(name, perform, options, program.version);
     }
-    const { id, hostname, pid, version, concurrency, labels, queues } = program;
+    const { id, hostname, pid, version } = program;
     this.#launcher = new Launcher({
       ...{ store, registry, clock, storeUrl: store.url },
       guest: {
         ...{ id, hostname, pid, version },
         rss: () => this.#rss,
-        demand: () => this.#request ? this.#request.limit - this.#offered.length : 0,
+        demand: () => this.#offers.demand,
         adopt: () => this.#adopt(store, given),
       },
-      settings: {
-        ...defaultSettings(),
-        ...Object.fromEntries(SHARED.map((name) => [name, settings[name]])),
-        ...{ concurrency, labels, queues: queues.map((name) => ({ name, weight: 0 })) },
-      } as Settings,
+      settings: settingsOf(program, settings),
       onStopping: () => {
         this.#isStopping = true;
         this.#onNews?.();
-        this.#request?.answer();
+        this.#offers.close();
       },
     });
   }
@@ -146,15 +124,25 @@ export class RemoteWorker {
     if (this.#adopted.size > 0) await this.#clock.sleep(MAX_BEGIN_MS, this.#adoption.signal);
   }
 
-  /**
-   * Returns jobs for the program: those that are offered, or else the first ones within a time.
-   *
-   * @param take numbers the request: the same number again returns the same jobs
-   */
+  /** Returns jobs for the program: see {@linkcode Offers.take}. */
   take(take: number, limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
     this.#heard();
-    if (this.#last?.number !== take) this.#last = { number: take, jobs: this.#take(limit, waitMs, signal) };
-    return this.#last.jobs.then((jobs) => jobs.filter(({ isOver }) => !isOver));
+    return this.#offers.take(take, limit, waitMs, signal);
+  }
+
+  /**
+   * Performs a step of a job, or another use of its context.
+   *
+   * @param call numbers the use within the attempt: the same number again returns the same answer
+   * @param result of the program's part of the step, if it has run
+   * @returns undefined if the job is no longer the program's
+   */
+  async use(report: Report, call: number, request: UseRequest, result?: PartEnd): Promise<UseAnswer | undefined> {
+    this.#heard();
+    const job = this.#running.get(report.token);
+    if (job === undefined || job.isOver) return undefined;
+    this.#note(report);
+    return await job.use(call, request, result);
   }
 
   /** Ends jobs. Returns the tokens of those that are no longer the program's. Resolves when the others are stored. */
@@ -166,7 +154,8 @@ export class RemoteWorker {
       if (job === undefined || job.isOver) lost.push(end.token);
       else {
         this.#note(end);
-        endJob(job, end);
+        if (end.end === "succeeded") job.succeed(end.result);
+        else job.fail(errorOf(end));
       }
     }
     // The processors learn it in this turn.
@@ -214,7 +203,7 @@ export class RemoteWorker {
   /** The program is gone. The jobs that it didn't get return to their queues. */
   async die(): Promise<void> {
     this.#isStopping = true;
-    this.#withdraw();
+    this.#offers.withdraw();
     await this.#clock.turn();
     await this.#launcher.quiet();
     await this.#launcher.die();
@@ -228,11 +217,6 @@ export class RemoteWorker {
     if (leased.size > 0) await jobs.settle(id, [...leased].map((token) => ({ kind: "release", token })));
     this.#adopted = new Map(kept.map((job) => [job.token, job]));
     return kept;
-  }
-
-  /** Returns the jobs that the program hasn't got to their queues. */
-  #withdraw(): void {
-    for (const job of this.#offered) job.fail(new Released());
   }
 
   /** Returns the jobs that the program was given and doesn't have: it has never received the answer, or has lost them. */
@@ -267,33 +251,11 @@ export class RemoteWorker {
     return { aborted, lost, quiet: this.#launcher.describe().quiet, stopping: this.#isStopping };
   }
 
-  async #take(limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
-    this.#request?.answer();
-    this.#isAway = false;
-    if (this.#offered.length === 0 && !this.#isStopping) {
-      const offered = new AbortController();
-      const request = this.#request = { limit, answer: () => offered.abort() };
-      this.#launcher.fetch();
-      await this.#clock.sleep(Math.max(waitMs, MIN_WAIT_MS), AbortSignal.any([signal, offered.signal]));
-      // A later request has taken its place.
-      if (this.#request !== request) return [];
-      this.#request = undefined;
-    }
-    if (signal.aborted) {
-      this.#isAway = true;
-      this.#withdraw();
-      return [];
-    }
-    const jobs = this.#offered.splice(0, limit);
-    for (const job of jobs) this.#running.set(job.token, job);
-    return jobs;
-  }
-
   /** The handler of every class. */
   async #perform(context: JobContext): Promise<unknown> {
     const token = leaseOf(context)!.token;
     const adopted = this.#adopted.get(token);
-    if (this.#isAway && adopted === undefined) throw new Released();
+    if (this.#offers.isAway && adopted === undefined) throw new Released();
     const job = new RemoteJob(context, token, adopted?.since ?? this.#clock.now());
     const ended = new AbortController();
     const onAbort = () => {
@@ -304,41 +266,21 @@ export class RemoteWorker {
     if (adopted) {
       this.#running.set(job.token, job);
       if (this.#running.size === this.#adopted.size) this.#adoption.abort();
-    } else this.#offered.push(job);
-    // The jobs that begin in this turn are taken together.
-    void this.#clock.turn().then(() => this.#request?.answer());
+    } else this.#offers.add(job);
     try {
       return await job.ended;
     } finally {
       ended.abort();
       context.signal.removeEventListener("abort", onAbort);
       this.#running.delete(job.token);
-      this.#offered = this.#offered.filter((one) => one !== job);
+      this.#offers.remove(job);
     }
   }
 
   /** Ends an aborted job that the program doesn't end: it may hang, and the queue must not wait for it. */
   async #endAborted(job: RemoteJob, ended: AbortSignal): Promise<void> {
     const { signal } = job.job;
-    if (!this.#offered.includes(job)) await this.#clock.sleep(this.#killAfterMs, ended);
+    if (!this.#offers.has(job)) await this.#clock.sleep(this.#killAfterMs, ended);
     job.fail(signal.reason);
-  }
-}
-
-function endJob(job: RemoteJob, { end, result, error, delayMs = 0 }: End): void {
-  const message = error?.message ?? "";
-  switch (end) {
-    case "succeeded":
-      return job.succeed(result);
-    case "failed":
-      return job.fail(new RemoteError({ class: "Error", message: "", stack: [], causes: [], ...error }));
-    case "discard":
-      return job.fail(new Discard(message));
-    case "kill":
-      return job.fail(new Kill(message));
-    case "snooze":
-      return job.fail(new Snooze(delayMs / 1_000));
-    case "release":
-      return job.fail(new Released());
   }
 }

@@ -1,13 +1,12 @@
 /** Workers of other runtimes: each client against a real gateway, on both stores. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { EndedJob } from "../../src/job/result.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
-import { newToken } from "../../src/web/auth/accounts.ts";
-import { Bench } from "../support/bench.ts";
-import { jobsCommand } from "../support/command.ts";
-import { JobsProcess, MORTAL } from "../support/process.ts";
-import { freePort, startRedis } from "../support/redis.ts";
-import { requireTool } from "../support/tools.ts";
+import { MORTAL } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
+import { Lab } from "./lab.ts";
+
+/** The role of the programs. */
+const role = "work(class=Try|Limited)";
 
 const PROGRAMS = [
   { runtime: "Node", command: ["node", "worker.mjs"] },
@@ -15,87 +14,11 @@ const PROGRAMS = [
   { runtime: "Ruby", command: ["ruby", "worker.rb"] },
 ];
 
-/** A gateway, and programs that work for it. */
-class Lab implements AsyncDisposable {
-  readonly bench: Bench;
-  readonly port = freePort();
-  readonly #command: readonly string[];
-  readonly #env: Readonly<Record<string, string>>;
-  readonly #stack = new AsyncDisposableStack();
-  readonly #token = newToken();
-  gateway!: JobsProcess;
-
-  constructor(bench: Bench, command: readonly string[], env: Readonly<Record<string, string>>) {
-    this.bench = bench;
-    this.#command = command;
-    this.#env = env;
-  }
-
-  static async open(
-    command: readonly string[],
-    { redis, env = {} }: { readonly redis?: string | undefined; readonly env?: Readonly<Record<string, string>> } = {},
-  ): Promise<Lab> {
-    requireTool(command[0]!);
-    const lab = new Lab(await Bench.open(redis), command, env);
-    await lab.startGateway();
-    return lab;
-  }
-
-  async startGateway(): Promise<void> {
-    const { bench, port } = this;
-    this.gateway = this.#stack.use(
-      new JobsProcess({
-        store: bench.url,
-        command: [...jobsCommand(), "web", `127.0.0.1:${port}`, "--store", bench.url],
-        env: { JOBS_WEB_USERS: `w:work(class=Try|Limited):${this.#token.secret}`, ...this.#env },
-      }),
-    );
-    await bench.until(async () => {
-      try {
-        const response = await fetch(`http://127.0.0.1:${port}/healthz`);
-        await response.body?.cancel();
-        return response.ok;
-      } catch {
-        return false;
-      }
-    }, "the gateway listens");
-  }
-
-  /** Starts a program. */
-  program(...args: string[]): JobsProcess {
-    const [runtime, file] = this.#command;
-    return this.#stack.use(
-      new JobsProcess({
-        store: this.bench.url,
-        command: [runtime!, new URL(file!, import.meta.url).pathname, `http://127.0.0.1:${this.port}`, ...args],
-        env: { TOKEN: this.#token.token },
-      }),
-    );
-  }
-
-  /** Returns the record of a job when it has ended. */
-  ended(jid: string): Promise<EndedJob | undefined> {
-    return this.bench.client.result(jid, { signal: AbortSignal.timeout(30_000) });
-  }
-
-  /** Pushes a job, and returns its record when it has ended. */
-  async run(name: string, args: unknown[]): Promise<EndedJob> {
-    const ended = await this.ended(await this.bench.push(name, args));
-    assert(ended, `${name}(${args}) ends; ${JSON.stringify(this.gateway.lines.slice(-20))}`);
-    return ended;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stack.disposeAsync();
-    await this.bench[Symbol.asyncDispose]();
-  }
-}
-
 for (const { runtime, command } of PROGRAMS) {
   for (const kind of ["SQLite", "Redis"] as const) {
     Deno.test(`a worker in ${runtime} ends its jobs in each way, on ${kind}`, async () => {
       await using redis = kind === "Redis" ? await startRedis() : undefined;
-      await using lab = await Lab.open(command, { redis: redis?.url, env: { JOBS_KILL_AFTER: "300ms" } });
+      await using lab = await Lab.open({ command, role, redis: redis?.url, env: { JOBS_KILL_AFTER: "300ms" } });
       const { bench } = lab;
       const program = lab.program();
       await program.logged("Started");
@@ -145,7 +68,7 @@ for (const { runtime, command } of PROGRAMS) {
   }
 
   Deno.test(`a job in ${runtime} runs once although its gateway is killed, and again after its program is`, async () => {
-    await using lab = await Lab.open(command, { env: MORTAL });
+    await using lab = await Lab.open({ command, role, env: MORTAL });
     const { bench } = lab;
     const first = lab.program();
     await first.logged("Started");
@@ -168,7 +91,7 @@ for (const { runtime, command } of PROGRAMS) {
   });
 
   Deno.test(`a worker in ${runtime} keeps a job that blocks it, gives back what it can't finish, and stops on command`, async () => {
-    await using lab = await Lab.open(command, { env: MORTAL });
+    await using lab = await Lab.open({ command, role, env: MORTAL });
     const { bench } = lab;
     const program = lab.program();
     await program.logged("Started");
@@ -184,7 +107,7 @@ for (const { runtime, command } of PROGRAMS) {
   });
 
   Deno.test(`a worker in ${runtime} without rights, or of an unknown protocol, is refused in one line`, async () => {
-    await using lab = await Lab.open(command);
+    await using lab = await Lab.open({ command, role });
     const program = lab.program("Other");
     assert(!(await program.status()).success);
     assertStringIncludes(

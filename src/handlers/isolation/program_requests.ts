@@ -7,10 +7,11 @@ import type { JobRequest } from "../../client/client.ts";
 import { parseLossless, stringifyLossless } from "../../job/json.ts";
 import { LOG_LEVELS } from "../../log/log.ts";
 import type { JobContext } from "../context.ts";
-import type { ProgramRequest, PushRequest, StepRequest, ToProgram } from "./step_frames.ts";
+import { performOther } from "../step_request.ts";
+import type { ProgramRequest, PushRequest, StepFrame, ToProgram } from "./step_frames.ts";
 
 /** A request that isn't a step. */
-type OtherRequest = Exclude<ProgramRequest, StepRequest>;
+type OtherRequest = Exclude<ProgramRequest, StepFrame>;
 const KINDS: ReadonlySet<string> = new Set<OtherRequest["kind"]>(["results", "progress", "log", "push"]);
 
 /** Returns whether a request isn't a step. */
@@ -31,8 +32,7 @@ export async function replyTo(job: JobContext, request: OtherRequest): Promise<T
 async function perform(job: JobContext, request: OtherRequest): Promise<unknown> {
   switch (request.kind) {
     case "results":
-      if (job.flow === undefined) throw new Error("This job isn't a node of a flow");
-      return await job.flow.results(request.nodes);
+      return await performOther(job, request);
     case "progress":
       if (typeof request.done !== "number") {
         throw new TypeError(`Invalid progress ${JSON.stringify(request.done)}: expected a number`);
@@ -49,9 +49,9 @@ async function perform(job: JobContext, request: OtherRequest): Promise<unknown>
 }
 
 /** @returns its jid; undefined if it is a duplicate */
-async function push({ batch, client }: JobContext, request: PushRequest): Promise<string | undefined> {
-  const { class: name, args, ...options } = parseLossless(request.job) as JobRequest;
-  if (!request.inBatch) return await client.push({ class: name, args, ...options } as JobRequest);
-  if (batch === undefined) throw new Error("This job is in no batch");
-  return await batch.add(name as string, args as readonly never[], options);
+async function push(job: JobContext, request: PushRequest): Promise<unknown> {
+  const pushed = parseLossless(request.job) as JobRequest;
+  if (!request.inBatch) return await job.client.push(pushed);
+  const { class: name, args = [], ...options } = pushed;
+  return await performOther(job, { kind: "member", class: name as string, args, options });
 }

@@ -11,14 +11,13 @@
  * @module
  */
 import { parseLossless, stringifyLossless } from "../../job/json.ts";
-import { ChildFailed, StepError, StepFailed } from "../../steps/errors.ts";
-import type { StepRun } from "../../steps/options.ts";
+import { ChildFailed, StepFailed } from "../../steps/errors.ts";
 import type { JobContext } from "../context.ts";
-import { stepRunnerOf } from "../running_context.ts";
+import { performStep, type StepRequest } from "../step_request.ts";
 import { FrameConnection } from "./ipc.ts";
 import { openPrivateSocket, type PrivateSocket, type PrivateSocketOptions } from "./private_socket.ts";
 import { isOther, replyTo } from "./program_requests.ts";
-import type { FromProgram, ProgramRequest, StepRequest, ToProgram } from "./step_frames.ts";
+import type { FromProgram, ProgramRequest, StepFrame, ToProgram } from "./step_frames.ts";
 
 /** The failure of a step's part in a program. */
 class PartFailed extends Error {
@@ -106,7 +105,7 @@ export class ProgramSteps {
     session.parts.add(part);
     try {
       if (isOther(request)) return connection.send(await replyTo(session.job, request));
-      const value = await runStep(session.job, request, ({ attempt, idempotencyKey, signal }) => {
+      const value = await performStep(session.job, parsedRequest(request), ({ attempt, idempotencyKey, signal }) => {
         signal.addEventListener("abort", () => connection.send({ kind: "abort" }), { once: true });
         connection.send({ kind: "run", attempt, idempotencyKey });
         return part.promise;
@@ -139,39 +138,30 @@ function endPart(
   }
 }
 
-/** @param part the result of the program's part */
-async function runStep(job: JobContext, request: StepRequest, part: (step: StepRun) => unknown): Promise<unknown> {
-  const { name } = request;
-  switch (request.kind) {
+/** Returns a frame with its values parsed. */
+function parsedRequest(frame: StepFrame): StepRequest {
+  const { name } = frame;
+  switch (frame.kind) {
     case "step": {
-      const { token: _token, name: _name, kind: _kind, ...options } = request;
-      return await job.step(name, part, options);
+      const { token: _token, name: _name, kind, ...options } = frame;
+      return { kind, name, options };
     }
-    case "sleep":
-      return await job.sleep(name, request.duration);
-    case "wait":
-      return await job.waitFor(name, {
-        key: request.key,
-        timeout: request.timeout,
-        ...(request.example !== undefined && { example: parseLossless(request.example) }),
-      });
-    case "cursor": {
-      const steps = stepRunnerOf(job);
-      if (request.cursor === undefined) return await steps.cursor(name);
-      return await steps.storeCursor(name, parseLossless(request.cursor));
+    case "wait": {
+      const { kind, key, timeout, example } = frame;
+      return {
+        kind,
+        name,
+        options: { key, timeout, ...(example !== undefined && { example: parseLossless(example) }) },
+      };
     }
+    case "cursor":
+      return { kind: "cursor", name, ...(frame.cursor !== undefined && { cursor: parseLossless(frame.cursor) }) };
     case "child": {
-      const { queue, giveUpAfter } = request;
-      return await job.run(name, request.class, parseLossless(request.args) as unknown[], {
-        ...(queue !== undefined && { queue }),
-        ...(giveUpAfter !== undefined && { giveUpAfter }),
-      });
+      const { kind, class: className, args, queue, giveUpAfter } = frame;
+      const options = { ...(queue !== undefined && { queue }), ...(giveUpAfter !== undefined && { giveUpAfter }) };
+      return { kind, name, class: className, args: parseLossless(args) as unknown[], options };
     }
     default:
-      throw new StepError(
-        `Invalid frame of kind ${
-          JSON.stringify((request as StepRequest).kind)
-        }: expected step, sleep, wait, cursor, child, results, progress, log or push`,
-      );
+      return frame;
   }
 }

@@ -22,7 +22,7 @@
 import type { LogLevel } from "../../log/log.ts";
 
 /** The first frame of a connection. */
-export type ProgramRequest = StepRequest | ResultsRequest | ReportRequest | PushRequest;
+export type ProgramRequest = StepFrame | ResultsRequest | ReportRequest | PushRequest;
 
 /** Requests the results of other nodes of the job's flow. */
 export interface ResultsRequest {
@@ -51,7 +51,7 @@ export interface PushRequest {
 }
 
 /** Requests a durable step. */
-export type StepRequest =
+export type StepFrame =
   & { readonly token: string; readonly name: string }
   & (
     | {
