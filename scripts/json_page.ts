@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { elementOf, type Output, OUTPUTS, printsOf } from "../src/cli/help/json_outputs.ts";
+import { type Output, OUTPUTS, printsOf } from "../src/cli/help/json_outputs.ts";
 import { rowsOf } from "../src/operator/shapes/rows.ts";
 
 /** The page. */
@@ -14,8 +14,8 @@ const HEAD = `# Output for programs
 
 <!-- Written by \`deno task docs\` from src/cli/help/json_outputs.ts -->
 
-With \`--json\`, every command that prints a result prints it as JSON on standard output, and nothing else there. Remarks and
-errors are on standard error. The exit code shows the outcome (\`jobs help exit-codes\`).
+With \`--json\`, every command that prints a result prints it as one JSON object on standard output, and nothing else there. A list is a
+field of it: \`jobs queues --json | jq '.queues[].name'\`. Remarks and errors are on standard error. The exit code shows the outcome (\`jobs help exit-codes\`).
 
 - A field that is listed here keeps its name and its meaning. New ones may be added: ignore unknown fields.
 - A field with a \`?\` may be absent. Only \`any\` may be \`null\`: a result that is.
@@ -33,7 +33,7 @@ export function page(): string {
 
 function section(output: Output): string {
   const { command, note } = output;
-  const rows = rowsOf(elementOf(output)).map((
+  const rows = rowsOf(output.shape).map((
     [path, type, about],
   ) => [`\`${path}\``, type, about.replaceAll("|", "\\|")]);
   const all = [["field", "type", "meaning"], ...rows];

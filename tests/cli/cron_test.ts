@@ -27,7 +27,7 @@ Deno.test("adds, lists, runs, pauses, resumes and removes an entry", async () =>
   for (const part of ["nightly", "at 03:30 on weekdays, Europe/London", 'Report(5, "bob")', "for the board"]) {
     assert(listed.includes(part), listed);
   }
-  const times = JSON.parse(await cron(bench, ["next", "nightly", "-n", "3", "--json"]));
+  const { runs: times } = JSON.parse(await cron(bench, ["next", "nightly", "-n", "3", "--json"]));
   assertEquals(times.length, 3);
   assert(times.every(({ local }: { local: string }) => local.includes("T03:30:00")), JSON.stringify(times));
 
@@ -35,13 +35,13 @@ Deno.test("adds, lists, runs, pauses, resumes and removes an entry", async () =>
   const { jid: stored, class: name, args, occurrence } = await onlyJob(bench);
   assertEquals({ stored, name, args }, { stored: jid, name: "Report", args: [5, "bob"] });
   assertEquals((occurrence as { name: string }).name, "nightly");
-  const [run] = JSON.parse(await cron(bench, ["history", "nightly", "--json"]));
+  const { history: [run] } = JSON.parse(await cron(bench, ["history", "nightly", "--json"]));
   assertEquals([run.outcome, run.jobEnded], ["manual", "not ended"]);
 
   await cancelJob(bench.store, jid, Date.now());
   assert((await cron(bench, ["history", "nightly"])).includes("cancelled"));
 
-  const paused = async () => JSON.parse(await cron(bench, ["list", "--json"]))[0].paused;
+  const paused = async () => JSON.parse(await cron(bench, ["list", "--json"])).entries[0].paused;
   await cron(bench, ["pause", "nightly"]);
   assertEquals(await paused(), true);
   await cron(bench, ["resume", "nightly"]);
@@ -51,7 +51,7 @@ Deno.test("adds, lists, runs, pauses, resumes and removes an entry", async () =>
     (await cron(bench, ["add", "nightly", "Report", ...rule], 1)).includes("already exists; --replace replaces it"),
   );
   await cron(bench, ["add", "--entry", '{ "name": "nightly", "class": "Other", "every": "1h" }', "--replace"]);
-  assertEquals(JSON.parse(await cron(bench, ["list", "--json"]))[0].class, "Other");
+  assertEquals(JSON.parse(await cron(bench, ["list", "--json"])).entries[0].class, "Other");
   await cron(bench, ["remove", "nightly"]);
   assert((await cron(bench, ["remove", "nightly"], 1)).includes('Cron entry "nightly" not found'));
 });
@@ -163,7 +163,7 @@ Deno.test("lists the entries of the configuration that no worker has loaded", as
     stderr,
     "jobs: 1 entry isn't active yet: no worker has loaded jobs.json; start one: jobs run\n",
   );
-  const [entry] = JSON.parse(await cron(bench, ["list", "--json"]));
+  const { entries: [entry] } = JSON.parse(await cron(bench, ["list", "--json"]));
   assertEquals([entry.name, entry.loaded], ["nightly", false]);
   const first = await jobs(["cron", "list", "--store", "sqlite:new/jobs.db"], { cwd: bench.folder });
   assert(/nightly +at 03:00.* +not loaded +Tick\(\)/.test(first.stdout), first.stdout);

@@ -77,7 +77,7 @@ Deno.test("treats a missing default store as empty", async () => {
   assertEquals((await jobs(["doctor"], here)).code, 0);
   assertEquals(await contents(folder.path), []);
   assertEquals((await jobs(["pause", "low"], here)).code, 0);
-  assertEquals(JSON.parse((await jobs(["queues", "--json"], here)).stdout)[0].paused, true);
+  assertEquals(JSON.parse((await jobs(["queues", "--json"], here)).stdout).queues[0].paused, true);
 });
 
 Deno.test("the default store is in the user's home, however that is written, never in the working directory", async () => {

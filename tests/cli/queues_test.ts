@@ -111,7 +111,7 @@ Deno.test("jobs queues lists the workers that fetch from each queue", async () =
   await bench.push("A", [], { queue: "mail" });
   await bench.push("A", [], { queue: "other" });
   const { stdout } = await on(bench, "queues", "--json");
-  const found: { readonly name: string; readonly workers: readonly string[] }[] = JSON.parse(stdout);
+  const found: { readonly name: string; readonly workers: readonly string[] }[] = JSON.parse(stdout).queues;
   assertEquals(found.map(({ name, workers }) => [name, workers]), [["mail", ["a:1:aaaaaaaaaaaa"]], ["other", []]]);
   assertMatch(
     (await on(bench, "queues")).stdout,

@@ -85,7 +85,7 @@ Deno.test("jobs limit changes the named limits, keeps the others, and shows them
     assertEquals([code, stderr.trim().split("\n").length], [2, 1], stderr);
     assertMatch(stderr, wrong);
   }
-  assertEquals(JSON.parse((await command("--json")).stdout).map((one: { running: number }) => one.running), [5]);
+  assertEquals(JSON.parse((await command("--json")).stdout).limits.map((one: { running: number }) => one.running), [5]);
   assertMatch((await command("mail", "--running", "none")).stdout, /^Queue "mail": 100\/1m \(/);
   await command("mail", "--off");
   assertEquals((await command("mail")).stdout, 'Queue "mail": not limited\n');
@@ -114,7 +114,7 @@ Deno.test("jobs limit shows the limits of groups after that of their queue, and 
   assertMatch(listed, /\nexports +\(each\) +2 at once *\nexports +acme +10 at once, weight 3 +0 of 10 running +0\n$/);
   assertEquals(await command("exports", "--off"), `Queue "exports": not limited\n${each}${acme}`);
   assertEquals(
-    JSON.parse(await command("--json")).map((
+    JSON.parse(await command("--json")).limits.map((
       { group, eachGroup, running, weight }: Record<string, unknown>,
     ) => [group, eachGroup, running, weight]),
     [[undefined, true, 2, undefined], ["acme", undefined, 10, 3]],

@@ -102,7 +102,7 @@ async function close(store: Store, id: string, json: boolean): Promise<void> {
 
 async function list(store: Store, limit: number, json: boolean): Promise<void> {
   const { batches } = await store.batches.read({ limit });
-  if (json) return printJson(batches.map(batchJson));
+  if (json) return printJson({ batches: batches.map(batchJson) });
   printList(BATCH_COLUMNS, batches, "No batches; open one with jobs batch open, or client.batch(…)");
 }
 

@@ -37,7 +37,7 @@ export async function list(argv: readonly string[]): Promise<number> {
   const known = new Set(entries.map(({ name }) => name));
   const pending = active.filter(({ name }) => !known.has(name)).map(pendingEntry);
   const all = [...entries, ...pending];
-  if (flags.json) printJson(all.map(cronEntryJson));
+  if (flags.json) printJson({ entries: all.map(cronEntryJson) });
   else {
     printList(
       CRON_COLUMNS,
@@ -73,7 +73,7 @@ export async function next(argv: readonly string[]): Promise<number> {
       schedule: (await crontab.get(args[0]!))!.definition!.schedule,
     };
   });
-  if (flags.json) printJson(times.map((at) => ({ at: utc(at), local: inZone(at, schedule) })));
+  if (flags.json) printJson({ runs: times.map((at) => ({ at: utc(at), local: inZone(at, schedule) })) });
   else {
     const now = systemClock.now();
     const zone = zoneOf(schedule) ?? "UTC";
@@ -99,7 +99,7 @@ export async function history(argv: readonly string[]): Promise<number> {
     if (found.length === 0) await findEntry(crontab, args[0]!);
     return await withEnds(store, found, await crontab.get(args[0]!), mask);
   });
-  if (flags.json) printJson(records.map(cronRecordJson));
+  if (flags.json) printJson({ history: records.map(cronRecordJson) });
   else printList(ENDED_RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);
   return 0;
 }

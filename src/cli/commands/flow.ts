@@ -149,7 +149,7 @@ async function push(
 
 async function list(store: Store, { json, limit = 25 }: Flags): Promise<void> {
   const { batches } = await store.batches.read({ limit, flows: true });
-  if (json) return printJson(batches.map(flowJson));
+  if (json) return printJson({ flows: batches.map(flowJson) });
   printList(BATCH_COLUMNS, batches, "No flows; push one with jobs flow push FILE");
 }
 

@@ -29,7 +29,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...queue,
     workers: fetching.filter((worker) => worker.queues.includes(queue.name)).map(({ id }) => id),
   }));
-  if (flags.json) printJson(rows);
+  if (flags.json) printJson({ queues: rows });
   else printList(QUEUE_COLUMNS, rows, "No queues yet; jobs push CLASS creates one");
   return 0;
 }

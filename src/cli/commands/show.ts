@@ -88,7 +88,7 @@ async function jobJsonOf(store: Store, jid: string, mask: Mask): Promise<{ json:
     abortReason: reported?.abortReason,
     steps,
   }));
-  return { json: json.length === 1 ? json[0] : json };
+  return { json: json.length === 1 ? json[0] : { jobs: json } };
 }
 
 /** Describes a job in lines, with secrets masked; undefined if the store doesn't have it. */

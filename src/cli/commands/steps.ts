@@ -100,7 +100,7 @@ async function list(
     );
   }
   if (json) {
-    printJson(steps.map(stepJson));
+    printJson({ steps: steps.map(stepJson) });
     return 0;
   }
   printList(STEP_COLUMNS, steps, "");

@@ -4,16 +4,16 @@
  *
  * @module
  */
-import { batchShape, flowShape, shownFlowShape } from "../../operator/shapes/batches.ts";
+import { batchListShape, batchShape, flowListShape, shownFlowShape } from "../../operator/shapes/batches.ts";
 import * as changes from "../../operator/shapes/changes.ts";
-import { cronCheckShape, entryShape, nextRunShape, runShape } from "../../operator/shapes/cron.ts";
+import { cronCheckShape, entryListShape, historyShape, nextRunsShape } from "../../operator/shapes/cron.ts";
 import { finishedPageShape, finishedShape } from "../../operator/shapes/finished.ts";
 import { errorsShape, foundShape, jobPageShape, shownJobShape } from "../../operator/shapes/jobs.ts";
-import { groupPageShape, limitRowShape, queueShape } from "../../operator/shapes/queues.ts";
+import { groupPageShape, limitListShape, queueShape } from "../../operator/shapes/queues.ts";
 import { rowsOf } from "../../operator/shapes/rows.ts";
 import { list, object, type Shape } from "../../operator/shapes/shape.ts";
 import { statsShape, topShape } from "../../operator/shapes/stats.ts";
-import { signalPageShape, stepShape } from "../../operator/shapes/steps.ts";
+import { signalPageShape, stepListShape } from "../../operator/shapes/steps.ts";
 import * as upkeep from "../../operator/shapes/upkeep.ts";
 import { text } from "../../operator/shapes/values.ts";
 import { dumpsShape, workerListShape } from "../../operator/shapes/workers.ts";
@@ -22,7 +22,6 @@ import { dumpsShape, workerListShape } from "../../operator/shapes/workers.ts";
 export interface Output {
   /** As typed, without `--json`. */
   readonly command: string;
-  /** A list is described by its elements. */
   readonly shape: Shape<unknown>;
   /** Whether it prints an object a line. */
   readonly isLines?: true;
@@ -49,22 +48,25 @@ export const OUTPUTS: readonly Output[] = [
   {
     command: "jobs show JID",
     shape: shownJobShape,
-    note: "A list if several jobs have that jid. Of a finished job, the output of `push --wait`.",
+    note:
+      "`jobs`, a list of such objects, if several jobs have that jid. Of a finished job, the output of `push --wait`.",
   },
   { command: "jobs errors", shape: errorsShape },
   {
     command: "jobs queues",
-    shape: list(
-      "",
-      object("", {
-        ...queueShape.fields,
-        workers: list("the IDs of the online workers that fetch from it and are not quiet", text("")),
-      }),
-    ),
+    shape: object("", {
+      queues: list(
+        "the queues, by name",
+        object("", {
+          ...queueShape.fields,
+          workers: list("the IDs of the online workers that fetch from it and are not quiet", text("")),
+        }),
+      ),
+    }),
   },
-  { command: "jobs cron list", shape: list("", entryShape) },
-  { command: "jobs cron next NAME", shape: list("", nextRunShape) },
-  { command: "jobs cron history NAME", shape: list("", runShape) },
+  { command: "jobs cron list", shape: entryListShape },
+  { command: "jobs cron next NAME", shape: nextRunsShape },
+  { command: "jobs cron history NAME", shape: historyShape },
   { command: "jobs cron run NAME", shape: changes.doneShape("jid", "the enqueued job") },
   { command: "jobs cron add NAME CLASS", shape: changes.doneShape("added", "the entry") },
   { command: "jobs cron pause NAME", shape: changes.doneShape("paused", "the entry") },
@@ -82,22 +84,22 @@ export const OUTPUTS: readonly Output[] = [
   { command: "jobs clear QUEUE", shape: changes.clearedShape },
   { command: "jobs pause", shape: changes.queuesShape("paused") },
   { command: "jobs resume", shape: changes.queuesShape("resumed") },
-  { command: "jobs limit", shape: list("", limitRowShape) },
+  { command: "jobs limit", shape: limitListShape },
   { command: "jobs quiet|stop", shape: changes.commandedShape, note: "`jobs resume --worker` prints the same." },
   { command: "jobs dump", shape: dumpsShape },
   { command: "jobs batch open", shape: changes.doneShape("id", "the batch's ID") },
   { command: "jobs batch close ID", shape: changes.closedShape },
-  { command: "jobs batch list", shape: list("", batchShape) },
+  { command: "jobs batch list", shape: batchListShape },
   { command: "jobs batch show ID", shape: batchShape },
   { command: "jobs batch cancel ID", shape: changes.cancelledShape("batch", "members") },
   { command: "jobs batch retry ID", shape: changes.retriedShape("members") },
   { command: "jobs batch check ID", shape: changes.checkedShape },
   { command: "jobs flow push FILE", shape: changes.pushedFlowShape },
-  { command: "jobs flow list", shape: list("", flowShape) },
+  { command: "jobs flow list", shape: flowListShape },
   { command: "jobs flow show ID", shape: shownFlowShape },
   { command: "jobs flow cancel ID", shape: changes.cancelledShape("flow", "nodes") },
   { command: "jobs flow retry ID", shape: changes.retriedShape("nodes") },
-  { command: "jobs steps JID", shape: list("", stepShape) },
+  { command: "jobs steps JID", shape: stepListShape },
   { command: "jobs steps clear JID", shape: changes.clearedStepsShape },
   { command: "jobs steps rerun JID NAME", shape: changes.rerunShape },
   { command: "jobs steps wake JID", shape: changes.wokenShape },
@@ -113,29 +115,23 @@ export const OUTPUTS: readonly Output[] = [
   { command: "jobs version", shape: upkeep.versionShape },
 ];
 
-/** Returns the kind of an output, in words. */
-export function printsOf({ shape, isLines }: Output): string {
-  if (isLines) return "an object a line";
-  return shape.each === undefined ? "an object" : "a list of objects";
-}
-
-/** Returns the shape of an object of the output. */
-export function elementOf({ shape }: Output): Shape<unknown> {
-  return shape.each?.shape ?? shape;
+/** Returns the kind of an output, in words. A list is a field of an object: what belongs to all of it can be added. */
+export function printsOf({ isLines }: Output): string {
+  return isLines ? "an object a line" : "an object";
 }
 
 /** `jobs help json`. */
 export function jsonText(): string {
   return `Output for programs
 
-With --json a command prints its result as JSON on stdout, and nothing else
-there. A failed command prints {"error":{"code":…,"message":…}}. Times are ISO
+With --json a command prints its result as one JSON object on stdout, and
+nothing else there. A list is a field of it. A failed command prints {"error":{"code":…,"message":…}}. Times are ISO
 8601 in UTC. Fields stay; new ones may be added. A ? marks fields that may be
 absent. docs/reference/json.md describes each field.
 
 ${
     OUTPUTS.map((output) => {
-      const paths = rowsOf(elementOf(output)).map(([path]) => path);
+      const paths = rowsOf(output.shape).map(([path]) => path);
       return `${output.command}: ${printsOf(output)}\n    ${wrapped(paths)}`;
     }).join("\n\n")
   }`;

@@ -49,11 +49,17 @@ export const flowShape = object("", {
   waiting: integer("of the pending nodes: those that wait for others"),
 });
 
-/** Batches. */
-export const batchPageShape = object("", { batches: list("the batches, the latest first", batchShape), next: NEXT });
+/** The latest batches. */
+export const batchListShape = object("", { batches: list("the batches, the latest first", batchShape) });
 
-/** Flows. */
-export const flowPageShape = object("", { flows: list("the flows, the latest first", flowShape), next: NEXT });
+/** A page of batches. */
+export const batchPageShape = object("", { ...batchListShape.fields, next: NEXT });
+
+/** The latest flows. */
+export const flowListShape = object("", { flows: list("the flows, the latest first", flowShape) });
+
+/** A page of flows. */
+export const flowPageShape = object("", { ...flowListShape.fields, next: NEXT });
 
 /** A node of a flow. */
 export const nodeShape = object("", {

@@ -79,10 +79,18 @@ export const shownEntryShape = object("", {
 });
 
 /** The runs of an entry that follow. */
-export const nextRunShape = object("", {
-  at: time("the scheduled time of the run"),
-  local: text("the same in the entry's time zone"),
+export const nextRunsShape = object("", {
+  runs: list(
+    "the runs, the earliest first",
+    object("", {
+      at: time("the scheduled time of the run"),
+      local: text("the same in the entry's time zone"),
+    }),
+  ),
 });
+
+/** The runs of an entry. */
+export const historyShape = object("", { history: list("its runs, the latest first", runShape) });
 
 /** Entries of a configuration. */
 export const cronCheckShape = object("", {

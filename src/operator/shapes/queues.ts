@@ -73,14 +73,19 @@ export const groupPageShape = object("", {
   next: NEXT,
 });
 
-/** A limit, as a row of all limits. */
-export const limitRowShape = object("", {
-  queue: text("a queue with a limit"),
-  group: optional(text("the group that the limit belongs to; absent for the limit of the queue or of each group")),
-  eachGroup: optional(boolean("true for the limit of each group")),
-  ...limitShape.fields,
-  taken: optional(limitShape.fields.taken),
-  started: optional(limitShape.fields.started),
-  weight: optional(number("the share of the group; absent for 1")),
-  forMs: optional(number("time until the limit of the group ends; absent if it doesn't")),
+/** The limits. */
+export const limitListShape = object("", {
+  limits: list(
+    "the limits of queues and of their groups",
+    object("", {
+      queue: text("a queue with a limit"),
+      group: optional(text("the group that the limit belongs to; absent for the limit of the queue or of each group")),
+      eachGroup: optional(boolean("true for the limit of each group")),
+      ...limitShape.fields,
+      taken: optional(limitShape.fields.taken),
+      started: optional(limitShape.fields.started),
+      weight: optional(number("the share of the group; absent for 1")),
+      forMs: optional(number("time until the limit of the group ends; absent if it doesn't")),
+    }),
+  ),
 });
