@@ -27,6 +27,7 @@ export const TOOLS: readonly Tool[] = [
   { command: "chromium-headless-shell", alternative: "chromium", package: "chromium-headless-shell" },
   { command: "promtool", package: "prometheus" },
   { command: "node", package: "nodejs" },
+  { command: "npm", package: "npm" },
   { command: "python3", package: "python3-minimal" },
   { command: "jq", package: "jq" },
   { command: "zsh", package: "zsh" },

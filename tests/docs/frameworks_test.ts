@@ -4,7 +4,8 @@ import { dirname } from "node:path";
 import { Bench } from "../support/bench.ts";
 import { type Block, blocksOf } from "../support/page_runner.ts";
 import { JobsProcess } from "../support/process.ts";
-import { requireTool } from "../support/tools.ts";
+import { freePort } from "../support/redis.ts";
+import { requirePackage, requireTool } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const CLIENTS = ["node/jobs_client.mjs", "python/jobs_client.py", "ruby/jobs.rb"];
@@ -89,4 +90,65 @@ Deno.test("the ActiveJob program of docs/guides/frameworks.md pushes and perform
   await using _worker = await section.worker("ruby", "worker.rb");
   const jid = (await section.run("ruby", "push.rb")).split("\n").at(-1)!;
   assertStringIncludes(String((await section.ended(jid)).log), `report of 2026-11, job ${jid}`);
+});
+
+/** Makes `jobs-client` and a package importable. */
+async function addPackages({ bench: { folder } }: Section, modules?: string): Promise<void> {
+  const own = `${folder}/node_modules`;
+  await Deno.mkdir(own);
+  await Deno.symlink(`${ROOT}clients/node`, `${own}/jobs-client`);
+  const names = modules === undefined ? [] : await Array.fromAsync(Deno.readDir(modules), ({ name }) => name);
+  for (const name of names) await Deno.symlink(`${modules}/${name}`, `${own}/${name}`);
+}
+
+Deno.test("the Express application of docs/guides/frameworks.md pushes, waits and refuses", async () => {
+  requireTool("node");
+  const modules = await requirePackage("express@5.3.0");
+  await using section = await Section.open("frameworks", "Express");
+  await addPackages(section, modules);
+  await using _worker = await section.worker("node", "worker.mjs");
+  const { url: store, folder } = section.bench;
+  const port = `${freePort()}`;
+  const env = { PORT: port };
+  await using _server = new JobsProcess({ store, command: ["node", "server.mjs"], cwd: folder, env });
+  const at = `http://127.0.0.1:${port}/reports`;
+  const answers = () => fetch(at).then((response) => response.text()).then(() => true, () => false);
+  await section.bench.until(answers, "the server listens");
+  const call = async (path: string, method = "POST") => {
+    const response = await fetch(`${at}/${path}`, { method });
+    return [response.status, await response.json()];
+  };
+  const [status, { jid }] = await call("2026-11");
+  assertEquals([status, (await call("2026-11"))[1].jid], [202, jid]);
+  assertEquals(await call(jid, "GET"), [200, { state: "succeeded", month: "2026-11", url: "/reports/2026-11.pdf" }]);
+  const [refused, { field }] = await call("november");
+  assertEquals([refused, field], [422, "args[0]"]);
+});
+
+Deno.test("the route of docs/guides/frameworks.md for Next.js pushes, waits and refuses", async () => {
+  requireTool("node");
+  await using express = await Section.open("frameworks", "Express");
+  await addPackages(express);
+  await using _worker = await express.worker("node", "worker.mjs");
+  await using section = await Section.open("frameworks", "Next.js");
+  await addPackages(section);
+  const program = `${section.bench.folder}/calls.mjs`;
+  await Deno.writeTextFile(
+    program,
+    `
+process.env.JOBS_URL = "${express.url}";
+const { GET, POST } = await import("./app/api/reports/route.js");
+const call = async (route, url, body) => {
+  const answer = await route(new Request(url, body && { method: "POST", body: JSON.stringify(body) }));
+  return [answer.status, await answer.json()];
+};
+const at = "http://localhost/api/reports";
+const [status, { jid }] = await call(POST, at, { month: "2026-11" });
+console.log(JSON.stringify([status, await call(GET, at + "?jid=" + jid), (await call(POST, at, { month: 5 }))[1]]));`,
+  );
+  assertEquals(JSON.parse(await section.run("node", program)), [
+    202,
+    [200, { state: "succeeded", month: "2026-11", url: "/reports/2026-11.pdf" }],
+    { message: "args[0] is 5; expected string", field: "args[0]" },
+  ]);
 });

@@ -24,6 +24,28 @@ export function requireTool(command: string): string {
   return path;
 }
 
+/** Packages of npm that tests install, outside of the folders that are deleted with a test. */
+const PACKAGES = new URL("../../.deno/test-packages/", import.meta.url).pathname;
+
+/**
+ * Installs a package of npm for Node, once, and returns its folder `node_modules`.
+ *
+ * @param name with its exact version: `express@5.3.0`
+ * @throws {MissingTool} without npm, or without a registry
+ */
+export async function requirePackage(name: string): Promise<string> {
+  requireTool("npm");
+  const folder = `${PACKAGES}${name}`;
+  const modules = `${folder}/node_modules`;
+  if (await Deno.stat(`${folder}/complete`).then(() => true, () => false)) return modules;
+  await Deno.mkdir(folder, { recursive: true });
+  const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, name];
+  const { success } = await new Deno.Command("npm", { args, stdout: "null", stderr: "null" }).output();
+  if (!success) throw new MissingTool(`${name} required`);
+  await Deno.writeTextFile(`${folder}/complete`, "");
+  return modules;
+}
+
 /**
  * Makes sure that the test runs as root: it mounts, changes its root folder, or makes namespaces.
  *
