@@ -4,6 +4,8 @@ import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Situation } from "./alert.ts";
+import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
+import type { RunningJobRecord } from "../../store/port/workers.ts";
 import { alertsOf } from "./alerts.ts";
 
 const NOW = 1_800_000_000_000;
@@ -278,7 +280,7 @@ Deno.test("names the job that a queue waits for: the longest of busy processors,
     "jobs limit default",
   ]]);
   const moment = { ...STATS, queues: [{ ...QUEUE, latencyMs: 29_000 }] };
-  assertEquals(alerts({ stats: moment, workers: [busy] }), []);
+  assertEquals(alerts({ stats: moment, workers: [{ ...busy, work: [{ ...work[0]!, since: NOW - 29_000 }] }] }), []);
 });
 
 Deno.test("reports a slow store, and heartbeats that are late", () => {
@@ -337,4 +339,37 @@ Deno.test("states since when most attempts of a class fail", () => {
     "240 of 300 attempts, most of class Boom (240), for 12m.",
     "jobs errors",
   ]]);
+});
+
+Deno.test("reports jobs that run for far longer than usual at once, also while no job waits", () => {
+  const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
+  const metrics = [{ ...measured("Mail", 100, 0), histogram: histogram.with(8, 100) }]; // 0.335 to 0.5 s
+  const running = (since: number, name = "Mail") => ({
+    task: "processor-1",
+    queue: "default",
+    payload: JSON.stringify({ class: name, jid: `j${since}` }),
+    since: NOW - since,
+  });
+  const titles = (work: readonly RunningJobRecord[], more: Partial<Situation> = {}) =>
+    alerts({ metrics, workers: [{ ...WORKER, work, busy: work.length }], ...more }).map(({ title }) => title);
+  assertEquals(titles([running(9_999)]), []);
+  assertEquals(titles([running(10_000)]), ["A job of class Mail runs for far longer than usual"]);
+  assertEquals(titles([running(12_000), running(11_000), running(100)]), [
+    "2 jobs of class Mail run for far longer than usual",
+  ]);
+  const slow = [{ ...metrics[0]!, histogram: histogram.with(17, 100) }]; // 13 to 20 s
+  assertEquals(titles([running(60_000)], { metrics: slow }), []);
+  assertEquals(titles([running(200_000)], { metrics: slow }).length, 1);
+
+  // Without a usual duration: each processor is occupied, and jobs wait.
+  const waiting = { stats: { ...STATS, enqueued: 12, queues: [QUEUE] }, metrics: [] };
+  const work = [30_000, 31_000, 32_000, 33_000, 34_000].map((since) => running(since));
+  assertEquals(titles(work, { metrics: [] }), []);
+  assertEquals(titles(work.with(0, running(29_999)), waiting), []);
+  assertEquals(titles(work, waiting), [`No processor of ${WORKER.id} has become free for 30s, and jobs wait`]);
+  const [alert] = alerts({ ...waiting, workers: [{ ...WORKER, work, busy: 5 }] });
+  assertEquals(alert!.command, `jobs dump ${WORKER.id}`);
+  assertEquals(alert!.detail?.startsWith("The longest: Mail j34000 has run for 34s on"), true);
+  const behind = { ...waiting, stats: { ...waiting.stats, queues: [{ ...QUEUE, latencyMs: 30_000 }] } };
+  assertEquals(titles(work, behind), ['Queue "default" is 30s behind (12 jobs waiting)'], "one alert is enough");
 });

@@ -67,6 +67,18 @@ export function runBucket(ms: number): number {
   return at < 0 ? RUN_BOUNDS_MS.length : at;
 }
 
+/** Returns the duration that `share` of the attempts stayed below; at most the last bound. Undefined if empty. */
+export function quantile(histogram: readonly number[], share: number): number | undefined {
+  const total = histogram.reduce((sum, count) => sum + count, 0);
+  let rank = total * share;
+  for (const [i, count] of histogram.entries()) {
+    const lower = RUN_BOUNDS_MS[i - 1] ?? 0;
+    if (count > 0 && rank <= count) return lower + ((RUN_BOUNDS_MS[i] ?? lower) - lower) * rank / count;
+    rank -= count;
+  }
+  return total === 0 ? undefined : RUN_BOUNDS_MS.at(-1);
+}
+
 /** Returns the beginnings of a window's steps, the earliest first. */
 export function stepsOf(window: MetricsWindow, now: number): number[] {
   const { stepMs, steps } = WINDOWS[window];

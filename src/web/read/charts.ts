@@ -5,9 +5,8 @@
  */
 import { DAY_MS } from "../../store/port/history.ts";
 import { type QueueSeries, SAMPLE_WINDOWS, sampleSteps } from "../../store/port/queue_samples.ts";
-import { type ClassMetricsSeries, type MetricsWindow, stepsOf, WINDOWS } from "../../store/port/metrics.ts";
+import { type ClassMetricsSeries, type MetricsWindow, quantile, stepsOf, WINDOWS } from "../../store/port/metrics.ts";
 import type { Services } from "../services.ts";
-import { quantile } from "./class_metrics.ts";
 import { lastDays } from "./history.ts";
 
 /** The ranges, by their names in addresses. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ClassMetricsSeries, type MetricsWindow, RUN_BOUNDS_MS, WINDOWS } from "../../store/port/metrics.ts";
+import { type ClassMetricsSeries, type MetricsWindow, quantile, WINDOWS } from "../../store/port/metrics.ts";
 
 /** One class. Durations are in milliseconds, of successful attempts. */
 export interface ClassMeasures extends ClassMetricsSeries {
@@ -54,16 +54,4 @@ function estimated(histogram: readonly number[], share: number, sumMs: number): 
   if (found === undefined) return undefined;
   const counts = histogram.filter((count) => count > 0);
   return counts.length === 1 ? sumMs / counts[0]! : Math.min(found, sumMs);
-}
-
-/** Returns the duration that `share` of the attempts stayed below; at most the last bound. Undefined if empty. */
-export function quantile(histogram: readonly number[], share: number): number | undefined {
-  const total = histogram.reduce((sum, count) => sum + count, 0);
-  let rank = total * share;
-  for (const [i, count] of histogram.entries()) {
-    const lower = RUN_BOUNDS_MS[i - 1] ?? 0;
-    if (count > 0 && rank <= count) return lower + ((RUN_BOUNDS_MS[i] ?? lower) - lower) * rank / count;
-    rank -= count;
-  }
-  return total === 0 ? undefined : RUN_BOUNDS_MS.at(-1);
 }

@@ -1,6 +1,6 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { RUN_BOUNDS_MS, runBucket } from "../../store/port/metrics.ts";
-import { measuredClasses, quantile, windowOf } from "./class_metrics.ts";
+import { quantile, RUN_BOUNDS_MS, runBucket } from "../../store/port/metrics.ts";
+import { measuredClasses, windowOf } from "./class_metrics.ts";
 
 function histogramOf(...runs: number[]): number[] {
   const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
