@@ -79,8 +79,9 @@ release: ## Make all files of a release, dist/release: for TARGETS="...", or who
 library: ## Make the library as a folder that any Deno program imports from, dist/library
 	@$(DENO) task --quiet library
 
-clients: ## Put the clients for Node, Python and Ruby where they can be installed from, dist/clients
+clients: ## Put the clients for Node, Python and Ruby into dist/clients (CLIENT="ruby worker.rb": run the conformance table against that worker)
 	@mkdir -p dist/clients && cp -R clients/node clients/python clients/ruby dist/clients/
+	@$(if $(CLIENT),$(DENO) run -A --no-check tests/clients/conformance/main.ts "$(CLIENT)" $(if $(CASE),"$(CASE)"))
 
 image: compile ## Make a container image of it, dist/jobs.tar, and its files in dist/rootfs; no Docker needed
 	@$(DENO) task --quiet image

@@ -188,9 +188,10 @@ export class JobsClient {
     }
     const { code, message, field } = isObject(value) && isObject(value.error) ? value.error : {};
     const isOurs = typeof code === "string" && typeof message === "string";
-    const error = isOurs
-      ? new JobsError(message, { code, status: response.status, field })
-      : new JobsError(`${response.status} ${response.statusText}`, { code: "unavailable", status: response.status });
+    const error = isOurs ? new JobsError(message, { code, status: response.status, field }) : new JobsError(
+      `${this.#url} answered ${response.status} ${response.statusText} (${type}): expected an error of the API of jobs, check the URL`,
+      { code: "unavailable", status: response.status },
+    );
     const retryAfter = Number(response.headers.get("retry-after"));
     if (retryAfter > 0) error.retryAfterMs = Math.min(60_000, retryAfter * 1_000);
     throw error;
@@ -270,11 +271,15 @@ const MAX_REQUEST_CHARS = 1_000_000;
 const MAX_RESULT_CHARS = 500_000;
 const MAX_TEXT_CHARS = 20_000;
 const MAX_LINE_CHARS = 1_000;
+const MAX_CAUSES = 10;
+const MAX_CAUSE_CHARS = 500;
 /** Lines of a job that are kept until the next heartbeat. */
 const MAX_LINES = 200;
 /** Between heartbeats while jobs run, and after a job has begun. */
 const BUSY_BEAT_MS = 1_000;
 const MIN_BEAT_MS = 100;
+/** Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts. */
+const REFUSED = new Set([400, 413, 422]);
 /** Pause before a request of a worker is repeated, doubled up to the second value. */
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 5_000;
@@ -409,11 +414,16 @@ class Worker {
     }
     for (const [name, handler] of Object.entries(handlers)) {
       if (typeof handler !== "function") {
-        throw new TypeError(`Handler "${name}" isn't a function: expected (ctx, …args) => …`);
+        throw new TypeError(`Handler "${name}" isn't a function but ${show(handler)}: expected (ctx, …args) => …`);
+      }
+      const [code] = Object.entries(handler.options ?? {})
+        .find(([option, value]) => option !== "schema" && typeof value === "function") ?? [];
+      if (code !== undefined) {
+        throw new TypeError(`Option "${code}" of class "${name}" is a function: expected JSON, because it is sent`);
       }
     }
     if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000) {
-      throw new TypeError(`Invalid concurrency ${concurrency}: expected a whole number from 1 to 1000`);
+      throw new TypeError(`Invalid concurrency ${show(concurrency)}: expected a whole number from 1 to 1000`);
     }
     this.#client = new JobsClient({ url, token, fetch, retries: 0 });
     this.#send = this.#client[SEND];
@@ -497,7 +507,7 @@ class Worker {
       ...(this.#id && { running: [...this.#running.values(), ...this.#ended].map(({ given }) => given) }),
     };
     const answer = await this.#repeat(
-      () => this.#send("POST", "/work/register", JSON.stringify(body)),
+      () => this.#send("POST", "/work/register", JSON.stringify(body), undefined, EXPECTED["/work/register"]),
       this.#id ? this.#done.signal : this.#stop.signal,
     );
     this.#id = answer.worker;
@@ -556,7 +566,10 @@ class Worker {
     };
     job.context = {
       ...{ jid: payload.jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
-      progress: (done, note) => void (job.progress = { done, ...(note !== undefined && { note: String(note) }) }),
+      progress: (done, note) => {
+        if (!Number.isFinite(done)) throw new TypeError(`Invalid progress ${show(done)}: expected a number`);
+        job.progress = { done, ...(note !== undefined && { note: String(note) }) };
+      },
       log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
       client: this.#client,
     };
@@ -581,6 +594,8 @@ class Worker {
       }
     } catch (error) {
       outcome = outcomeOf(error);
+      // An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
+      if (job.aborted === "Shutdown" && outcome.end === "failed") outcome = { end: "release" };
     }
     if (this.#running.get(job.token) !== job) return;
     this.#ended.push({ given: job.given, outcome: { ...reportOf(job), ...outcome } });
@@ -590,6 +605,7 @@ class Worker {
   }
 
   async #settleLoop() {
+    let limit = MAX_SETTLED;
     while (!this.#done.signal.aborted) {
       if (this.#ended.length === 0) {
         await new Promise((resolve) => {
@@ -598,8 +614,19 @@ class Worker {
         });
         continue;
       }
-      const outcomes = fitting(this.#ended.slice(0, MAX_SETTLED).map(({ outcome }) => outcome));
-      const { lost } = await this.#request("/work/settle", { outcomes });
+      const outcomes = fitting(this.#ended.slice(0, limit).map(({ outcome }) => outcome));
+      let answer;
+      try {
+        answer = await this.#request("/work/settle", { outcomes });
+      } catch (error) {
+        // One end that the server refuses fails its own job, and holds back no other.
+        if (!REFUSED.has(error.status) || this.#ended[0].isRefused) throw error;
+        if (outcomes.length > 1) limit = Math.ceil(outcomes.length / 2);
+        else this.#ended[0] = { ...this.#ended[0], isRefused: true, outcome: refusedOutcome(outcomes[0], error) };
+        continue;
+      }
+      const { lost } = answer;
+      limit = MAX_SETTLED;
       this.#ended.splice(0, outcomes.length);
       if (lost.length > 0) this.#log("warn", "Leases lost: these jobs run again", { count: lost.length });
     }
@@ -655,20 +682,19 @@ class Worker {
 
   /** Sends a request of this worker until it is answered. Registers again if the worker is unknown. */
   async #request(path, body, { signal, extraMs, tries = Infinity } = {}) {
+    const send = () =>
+      this.#send("POST", path, JSON.stringify({ worker: this.#id, ...body }), undefined, EXPECTED[path], {
+        extraMs,
+        signal,
+      });
     return await this.#repeat(
       async () => {
         try {
-          return await this.#send("POST", path, JSON.stringify({ worker: this.#id, ...body }), undefined, undefined, {
-            extraMs,
-            signal,
-          });
+          return await send();
         } catch (error) {
-          if (error.status !== 404 || error.field !== "worker") throw error;
+          if (error.status !== 404 || error.field !== "worker" || path === "/work/deregister") throw error;
           await this.#again();
-          return await this.#send("POST", path, JSON.stringify({ worker: this.#id, ...body }), undefined, undefined, {
-            extraMs,
-            signal,
-          });
+          return await send();
         }
       },
       signal,
@@ -714,7 +740,8 @@ class Worker {
         return answer;
       } catch (error) {
         signal?.throwIfAborted();
-        const isTransient = error.status === undefined ? error.code === "unreachable" : TRANSIENT.has(error.status);
+        const isTransient = error.code === "unreachable" || TRANSIENT.has(error.status) ||
+          this.#id !== undefined && !REFUSED.has(error.status) && FOREIGN.has(error.code);
         if (!isTransient || failures + 1 >= tries) throw error;
         if (failures === 0) this.#log("warn", "Server not reached, retrying", { error: error.message });
         await pause(
@@ -865,6 +892,30 @@ class Steps {
   }
 }
 
+/** Codes of replies that aren't the API's. Once a worker has registered, a proxy in between sends them, which passes. */
+const FOREIGN = new Set(["redirected", "invalid_reply", "unavailable"]);
+
+/** Whether a reply is complete, by the path of its request. */
+const EXPECTED = {
+  "/work/register": ({ worker, running }) => typeof worker === "string" && Array.isArray(running),
+  "/work/take": ({ jobs }) => Array.isArray(jobs),
+  "/work/settle": ({ lost }) => Array.isArray(lost),
+  "/work/heartbeat": ({ aborted, lost }) => Array.isArray(aborted) && Array.isArray(lost),
+};
+
+function refusedOutcome({ token }, { message }) {
+  return { token, end: "failed", error: { class: "JobsError", message: `The server refused its end: ${message}` } };
+}
+
+function show(value) {
+  try {
+    const text = typeof value === "number" ? undefined : JSON.stringify(value);
+    return (text ?? String(value)).slice(0, MAX_SHOWN_CHARS);
+  } catch {
+    return typeof value;
+  }
+}
+
 /** Returns what a job has reported since the last request. */
 function reportOf({ token, progress, lines }) {
   return { token, ...(progress && { progress }), ...(lines.length > 0 && { log: lines.splice(0) }) };
@@ -881,11 +932,30 @@ function outcomeOf(error) {
   const name = typeof error?.name === "string" && error.name !== "" ? error.name : "Error";
   const message = String(error?.message ?? error);
   if (error instanceof Snooze) return { end: "snooze", in: error.delay };
-  const stack = typeof error?.stack === "string"
-    ? error.stack.split("\n").slice(1, 50).map((line) => line.trim().slice(0, MAX_LINE_CHARS))
-    : [];
+  const causes = causesOf(error);
   const ends = { Discard: "discard", Kill: "kill" };
-  return { end: ends[name] ?? "failed", error: { class: name, message: message.slice(0, MAX_TEXT_CHARS), stack } };
+  return {
+    end: ends[name] ?? "failed",
+    error: {
+      ...{ class: name, message: message.slice(0, MAX_TEXT_CHARS), stack: stackOf(error) },
+      ...(causes.length > 0 && { causes }),
+    },
+  };
+}
+
+function stackOf(error) {
+  if (typeof error?.stack !== "string") return [];
+  return error.stack.split("\n").slice(1, 50).map((line) => line.trim().slice(0, MAX_LINE_CHARS));
+}
+
+/** Returns the causes of an error, one line each. */
+function causesOf(error) {
+  const lines = [];
+  for (let cause = error?.cause; cause != null && lines.length < MAX_CAUSES; cause = cause.cause) {
+    const name = typeof cause.name === "string" ? `${cause.name}: ` : "";
+    lines.push(`caused by ${name}${cause.message ?? show(cause)}`.slice(0, MAX_CAUSE_CHARS));
+  }
+  return lines;
 }
 
 function runtimeName() {

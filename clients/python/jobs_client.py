@@ -18,6 +18,7 @@ import http.client
 import inspect
 import io
 import json
+import math
 import os
 import platform
 import random
@@ -205,8 +206,8 @@ class JobsClient:
         except urllib.error.HTTPError as error:
             with error:
                 if 300 <= error.code < 400:
-                    raise _redirected(self._url, path, error) from None
-                raise _error_of(error) from None
+                    raise _redirected(self._url, path, error.code, error.headers.get("location")) from None
+                raise _error_of(self._url, error) from None
         except (OSError, ValueError, EOFError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise JobsError(f"Can't reach {self._url}: {reason or type(error).__name__}", "unreachable") from error
@@ -315,10 +316,9 @@ def _request_of(job: Dict[str, Any]) -> Dict[str, Any]:
     return request
 
 
-def _redirected(url: str, path: str, error: urllib.error.HTTPError) -> JobsError:
+def _redirected(url: str, path: str, status: int, location: Optional[str]) -> JobsError:
     """Returns the error of a redirect, with the URL to use instead if the redirect is to the same path."""
     cure = ": expected the API of jobs, check the URL"
-    location = error.headers.get("location")
     try:
         if location:
             target = urllib.parse.urlsplit(urllib.parse.urljoin(url, location))
@@ -330,11 +330,18 @@ def _redirected(url: str, path: str, error: urllib.error.HTTPError) -> JobsError
                 cure = f" to {target.scheme}://{host}{target.path}{cure}"
     except ValueError:
         pass  # No valid location.
-    return JobsError(f"{url} answered {error.code}, a redirect{cure}", "redirected", error.code)
+    return JobsError(f"{url} answered {status}, a redirect{cure}", "redirected", status)
 
 
-def _error_of(error: urllib.error.HTTPError) -> JobsError:
-    result = JobsError(f"{error.code} {error.reason}", "unavailable", error.code)
+def _foreign(url: str, status: int, reason: str, type_: Optional[str]) -> JobsError:
+    """Returns the error of a reply that isn't the API's."""
+    cure = "expected an error of the API of jobs, check the URL"
+    answer = f"{url} answered {status} {reason} ({type_ or 'no content type'})"
+    return JobsError(f"{answer}: {cure}", "unavailable", status)
+
+
+def _error_of(url: str, error: urllib.error.HTTPError) -> JobsError:
+    result = _foreign(url, error.code, str(error.reason), error.headers.get("content-type"))
     try:
         details = json.loads(error.read())["error"]
         if isinstance(details["message"], str) and isinstance(details["code"], str):
@@ -360,6 +367,12 @@ _MAX_TEXT = 20_000
 _MAX_LINE = 1_000
 # Lines of a job that are kept until the next heartbeat.
 _MAX_LINES = 200
+_MAX_CAUSES = 10
+_MAX_CAUSE = 500
+# Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts.
+_REFUSED = frozenset((400, 413, 422))
+# Codes of replies that aren't the API's.
+_FOREIGN = frozenset(("redirected", "invalid_reply", "unavailable"))
 _TAKE_WAIT = 25.0
 # Between heartbeats while jobs run, and after a job has begun.
 _BUSY_BEAT = 1.0
@@ -585,7 +598,9 @@ class JobContext:
         return {**self._report(), "call": self._calls, **request}
 
     def progress(self, done: float, note: Optional[str] = None) -> None:
-        """Reports the progress of the job."""
+        """Reports the progress of the job: any number, and a note."""
+        if isinstance(done, bool) or not isinstance(done, (int, float)) or not math.isfinite(done):
+            raise TypeError(f"Invalid progress {done!r}: expected a number")
         self._progress = {"done": done, **({} if note is None else {"note": str(note)})}
 
     @property
@@ -755,16 +770,8 @@ class Worker:
         labels: Optional[List[str]] = None,
         shutdown_timeout: float = 25,
     ):
-        named = handlers.items() if isinstance(handlers, dict) else [
-            (getattr(handler, "jobs_class", getattr(handler, "__name__", "")), handler) for handler in handlers
-        ]
-        self._handlers: Dict[str, Any] = dict(named)
-        if not self._handlers:
-            raise ValueError("Missing handlers: expected functions, such as handlers=[Report]")
-        for name, handler in self._handlers.items():
-            if not callable(handler):
-                raise ValueError(f"Handler {name!r} isn't a function: expected def {name}(ctx, …)")
-        if not 1 <= concurrency <= 1000:
+        self._handlers = _named(handlers)
+        if isinstance(concurrency, bool) or not isinstance(concurrency, int) or not 1 <= concurrency <= 1000:
             raise ValueError(f"Invalid concurrency {concurrency!r}: expected a whole number from 1 to 1000")
         self._client = JobsClient(url, token)
         self._concurrency = concurrency
@@ -773,6 +780,7 @@ class Worker:
         self._shutdown_timeout = shutdown_timeout
         self._url = urllib.parse.urlsplit(url.rstrip("/") + "/api/v1")
         self._token = token
+        self._take_line = _Line(self._url, token)
         self._lock = threading.Condition()
         self._registering = threading.Lock()
         self._registrations = 0
@@ -812,16 +820,24 @@ class Worker:
                 thread.join(30)
             if self._failure is not None:
                 raise self._failure
-            try:
-                _Line(self._url, self._token).send("/work/deregister", {"worker": self._id}, 10)
-            except JobsError:
-                pass
+            self._deregister()
             self._say("info", "Stopped")
         finally:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._loop.stop)
             for number, handler in old.items():
                 signal.signal(number, handler)
+
+    def _deregister(self) -> None:
+        line = _Line(self._url, self._token)
+        for pause in (0.2, 0.4, None):
+            try:
+                line.send("/work/deregister", {"worker": self._id}, 10, {})
+                return
+            except JobsError as error:
+                if pause is None or error.field == "worker":
+                    return
+                time.sleep(pause)
 
     def stop(self, by: str = "the program") -> None:
         """Takes no more jobs, and ends run() when the running ones have ended."""
@@ -831,6 +847,8 @@ class Worker:
             self._is_stopping = True
             running = len(self._running)
             self._lock.notify_all()
+        # A closed request takes no more jobs.
+        self._take_line.interrupt()
         self._say("info", "Stopping", by=by, running=running)
         timer = threading.Timer(self._shutdown_timeout, self._end_late)
         timer.daemon = True
@@ -890,7 +908,7 @@ class Worker:
             with self._lock:
                 ended = [given for given, _ in self._ended]
                 body["running"] = [context._given for context in self._running.values()] + ended
-        answer = self._repeat(lambda: line.send("/work/register", body, 10))
+        answer = self._repeat(line, lambda: line.send("/work/register", body, 10, {"worker": str, "running": list}))
         if not answer:
             return  # Stopped before the server was reached.
         self._id = answer["worker"]
@@ -903,7 +921,7 @@ class Worker:
         self._say("info", "Started", worker=self._id, classes=" ".join(classes))
 
     def _take_loop(self) -> None:
-        line = _Line(self._url, self._token)
+        line = self._take_line
         while True:
             with self._lock:
                 while not self._is_stopping and (self._is_quiet or len(self._running) >= self._concurrency):
@@ -913,7 +931,7 @@ class Worker:
                 limit = min(_MAX_TAKEN, self._concurrency - len(self._running))
             self._take += 1
             body = {"take": self._take, "limit": limit, "wait": _TAKE_WAIT}
-            answer = self._request(line, "/work/take", body, _TAKE_WAIT)
+            answer = self._request(line, "/work/take", body, _TAKE_WAIT, {"jobs": list})
             for one in answer.get("jobs", ()):
                 self._begin(one)
 
@@ -981,6 +999,9 @@ class Worker:
         self._end(context, outcome)
 
     def _end(self, context: JobContext, outcome: Dict[str, Any]) -> None:
+        # An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
+        if context._reason == "Shutdown" and outcome["end"] == "failed":
+            outcome = {"end": "release"}
         with self._lock:
             if self._running.pop(context._token, None) is not None:
                 self._ended.append((context._given, {**context._report(), **outcome}))
@@ -988,14 +1009,32 @@ class Worker:
 
     def _settle_loop(self) -> None:
         line = _Line(self._url, self._token)
+        limit = _MAX_SETTLED
+        refused = ""
         while True:
             with self._lock:
                 while not self._ended and not self._is_done:
                     self._lock.wait()
                 if not self._ended:
                     return
-                outcomes = _fitting([outcome for _, outcome in self._ended[:_MAX_SETTLED]])
-            answer = self._request(line, "/work/settle", {"outcomes": outcomes}, 0)
+                outcomes = _fitting([outcome for _, outcome in self._ended[:limit]])
+            try:
+                answer = self._request(line, "/work/settle", {"outcomes": outcomes}, 0, {"lost": list})
+            except JobsError as error:
+                # One end that the server refuses fails its own job, and holds back no other.
+                token = outcomes[0]["token"]
+                if error.status not in _REFUSED or token == refused:
+                    raise
+                if len(outcomes) > 1:
+                    limit = (len(outcomes) + 1) // 2
+                    continue
+                refused = token
+                message = f"The server refused its end: {error}"
+                failure = {"token": token, "end": "failed", "error": {"class": "JobsError", "message": message}}
+                with self._lock:
+                    self._ended[0] = (self._ended[0][0], failure)
+                continue
+            limit = _MAX_SETTLED
             with self._lock:
                 del self._ended[: len(outcomes)]
             if answer.get("lost"):
@@ -1014,7 +1053,7 @@ class Worker:
             wait = self._heartbeat if running and not self._is_stopping else 0
             began = time.monotonic()
             body = {"running": running, "rss": _rss(), **({"wait": wait} if wait else {})}
-            orders = self._request(line, "/work/heartbeat", body, wait)
+            orders = self._request(line, "/work/heartbeat", body, wait, {"aborted": list, "lost": list})
             for one in orders.get("aborted", ()):
                 self._abort(one["token"], one["reason"])
             for token in orders.get("lost", ()):
@@ -1054,20 +1093,22 @@ class Worker:
                 self._is_done = True
                 self._lock.notify_all()
 
-    def _request(self, line: "_Line", path: str, body: Dict[str, Any], wait: float) -> Dict[str, Any]:
+    def _request(
+        self, line: "_Line", path: str, body: Dict[str, Any], wait: float, expected: Dict[str, type]
+    ) -> Dict[str, Any]:
         """Sends a request of this worker until it is answered. Registers again if the worker is unknown."""
 
         def send() -> Dict[str, Any]:
             since = self._registrations
             try:
-                return line.send(path, {"worker": self._id, **body}, 10 + wait)
+                return line.send(path, {"worker": self._id, **body}, 10 + wait, expected)
             except JobsError as error:
                 if error.status != 404 or error.field != "worker":
                     raise
                 self._again(line, since)
-                return line.send(path, {"worker": self._id, **body}, 10 + wait)
+                return line.send(path, {"worker": self._id, **body}, 10 + wait, expected)
 
-        return self._repeat(send)
+        return self._repeat(line, send)
 
     def _again(self, line: "_Line", since: int) -> None:
         """The server doesn't know this worker any more, or is another one: it is shown the running jobs."""
@@ -1076,7 +1117,7 @@ class Worker:
                 self._say("warn", "Unknown to the server: registering again", running=len(self._running))
                 self._register(line)
 
-    def _repeat(self, run: Callable[[], Dict[str, Any]]) -> Dict[str, Any]:
+    def _repeat(self, line: "_Line", run: Callable[[], Dict[str, Any]]) -> Dict[str, Any]:
         failures = 0
         while True:
             try:
@@ -1085,9 +1126,11 @@ class Worker:
                     self._say("info", "Server reached again")
                 return answer
             except JobsError as error:
-                if not error.is_transient:
+                # Once this worker has registered, a reply that isn't the API's is a proxy's in between, which passes.
+                is_foreign = bool(self._id) and error.status not in _REFUSED and error.code in _FOREIGN
+                if not error.is_transient and not is_foreign:
                     raise
-                if self._is_done:
+                if self._is_done or line is self._take_line and self._is_stopping:
                     return {}
                 if failures == 0:
                     self._say("warn", "Server not reached, retrying", error=str(error))
@@ -1111,7 +1154,8 @@ class _Line:
             self._headers["authorization"] = f"Bearer {token}"
         self._connection: Any = None
 
-    def send(self, path: str, body: Any, timeout: float) -> Dict[str, Any]:
+    def send(self, path: str, body: Any, timeout: float, expected: Dict[str, type]) -> Dict[str, Any]:
+        """Sends a request. `expected` has the fields of its reply."""
         data = json.dumps(body, allow_nan=False).encode()
         where = self._url.geturl()
         try:
@@ -1132,11 +1176,17 @@ class _Line:
             value = json.loads(text)
         except ValueError:
             value = None
-        if response.status == 200 and isinstance(value, dict):
-            return value
-        details = value.get("error") if isinstance(value, dict) else None
+        fields = value if isinstance(value, dict) else {}
+        if response.status == 200 and value == fields:
+            if all(isinstance(fields.get(name), type_) for name, type_ in expected.items()):
+                return fields
+        if 300 <= response.status < 400:
+            raise _redirected(where, path, response.status, response.headers.get("location"))
+        details = fields.get("error")
         if isinstance(details, dict) and isinstance(details.get("message"), str):
             raise JobsError(details["message"], str(details.get("code")), response.status, details.get("field"))
+        if response.status >= 300:
+            raise _foreign(where, response.status, response.reason, response.headers.get("content-type"))
         shown = json.dumps(text[:_SHOWN].decode("utf-8", "replace"), ensure_ascii=False)
         reason = f"with {shown}: expected a reply of the API of jobs, check the URL"
         raise JobsError(f"{where} answered {response.status} {reason}", "invalid_reply", response.status)
@@ -1145,6 +1195,35 @@ class _Line:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def interrupt(self) -> None:
+        """Ends the request of another thread."""
+        try:
+            self._connection.sock.shutdown(socket.SHUT_RDWR)
+        except (AttributeError, OSError):
+            pass  # No request is open.
+
+
+def _named(handlers: Any) -> Dict[str, Any]:
+    """Returns functions by the name of their class."""
+    if callable(handlers) or not hasattr(handlers, "__iter__"):
+        raise ValueError(f"Invalid handlers {handlers!r}: expected a list of functions, such as handlers=[Report]")
+    is_mapping = hasattr(handlers, "items")
+    named: Dict[str, Any] = {}
+    for key in handlers:
+        handler = handlers[key] if is_mapping else key
+        if not callable(handler):
+            where = f"{key!r}: {handler!r}" if is_mapping else repr(handler)
+            raise ValueError(f"Invalid handler {where[:_SHOWN]}: expected a function, def Report(ctx, …)")
+        name = key if is_mapping else getattr(handler, "jobs_class", getattr(handler, "__name__", ""))
+        if not name or name == "<lambda>":
+            raise ValueError(f"Handler {handler!r} has no name: expected handlers={{'Report': …}}, or @job('Report')")
+        if name in named:
+            raise ValueError(f"Class {name!r} has two handlers: {named[name]!r} and {handler!r}")
+        named[name] = handler
+    if not named:
+        raise ValueError("Missing handlers: expected functions, such as handlers=[Report]")
+    return named
 
 
 def _fitting(outcomes: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
@@ -1164,7 +1243,23 @@ def _outcome_of(error: BaseException) -> Dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)[-50:]
     stack = [f"at {frame.name} ({frame.filename}:{frame.lineno})" for frame in reversed(frames)]
     name = error.reason if isinstance(error, Aborted) else type(error).__name__
-    return {"end": end, "error": {"class": name, "message": str(error)[:_MAX_TEXT], "stack": stack}}
+    described: Dict[str, Any] = {"class": name, "message": str(error)[:_MAX_TEXT], "stack": stack}
+    causes = _causes_of(error)
+    if causes:
+        described["causes"] = causes
+    return {"end": end, "error": described}
+
+
+def _causes_of(error: BaseException) -> List[str]:
+    """Returns the causes of an error, one line each: as a traceback shows them."""
+    lines: List[str] = []
+    while len(lines) < _MAX_CAUSES:
+        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if cause is None:
+            break
+        lines.append(f"caused by {type(cause).__name__}: {cause}"[:_MAX_CAUSE])
+        error = cause
+    return lines
 
 
 def _rss() -> int:

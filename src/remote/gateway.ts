@@ -68,10 +68,20 @@ export class Gateway implements AsyncDisposable {
     await worker.start();
     this.#workers.set(program.id, worker);
     this.#log.info("Worker of a program started", { worker: program.id, runtime: program.version });
-    void worker.finished.then(() => {
-      if (this.#workers.get(program.id) === worker) this.#workers.delete(program.id);
-    });
+    // One that was stopped by a command waits until its program knows.
+    void worker.finished.then(() => worker.hasFailed && this.#forget(worker));
     return worker;
+  }
+
+  /** Stops the worker of a program: it has nothing left, or gives back what it has. */
+  async deregister(worker: RemoteWorker): Promise<void> {
+    await worker.stop();
+    this.#forget(worker);
+  }
+
+  #forget(worker: RemoteWorker): void {
+    const { id } = worker.program;
+    if (this.#workers.get(id) === worker) this.#workers.delete(id);
   }
 
   /**

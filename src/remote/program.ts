@@ -48,7 +48,12 @@ export interface Report {
 export interface End extends Report {
   readonly end: "succeeded" | "failed" | "discard" | "kill" | "snooze" | "release";
   readonly result?: unknown;
-  readonly error?: { readonly class: string; readonly message: string; readonly stack?: readonly string[] };
+  readonly error?: {
+    readonly class: string;
+    readonly message: string;
+    readonly stack?: readonly string[];
+    readonly causes?: readonly string[];
+  };
   /** Of a snooze, in milliseconds. */
   readonly delayMs?: number;
 }

@@ -57,6 +57,7 @@ export class RemoteWorker {
   #rss = 0;
   #heardAt: number;
   #isStopping = false;
+  #isFinished = false;
 
   constructor({ store, settings, clock, program, given }: RemoteWorkerOptions) {
     this.program = program;
@@ -110,6 +111,11 @@ export class RemoteWorker {
     return this.#launcher.finished;
   }
 
+  /** Whether it has stopped because of the store. */
+  get hasFailed(): boolean {
+    return this.#launcher.failure !== undefined;
+  }
+
   /**
    * Resolves when it takes jobs, and those that the program ran before have begun here: their ends may arrive at once.
    *
@@ -118,6 +124,7 @@ export class RemoteWorker {
   async start(): Promise<void> {
     await this.#launcher.start();
     void this.finished.then(() => {
+      this.#isFinished = true;
       for (const job of this.#running.values()) job.fail(new Released());
     });
     // One that was cancelled or has expired meanwhile doesn't begin.
@@ -179,7 +186,7 @@ export class RemoteWorker {
     const reports = listed ?? [];
     for (const report of reports) this.#note(report);
     if (listed) this.#returnForgotten(listed);
-    await this.#launcher.beat();
+    if (!this.#isFinished) await this.#launcher.beat();
     const orders = this.#orders(reports);
     if (waitMs === 0 || orders.aborted.length > 0 || orders.lost.length > 0 || orders.stopping) return orders;
     const news = new AbortController();

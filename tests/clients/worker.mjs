@@ -1,37 +1,65 @@
-// The worker of tests/clients/worker_test.ts in Node.
-import { setTimeout } from "node:timers/promises";
+// A worker in Node that obeys the command language of the conformance table (docs/reference/worker-protocol.md).
+import { appendFileSync, existsSync } from "node:fs";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Discard, Kill, Snooze, work } from "../../clients/node/jobs_client.mjs";
 
-const [url, handlers = "all"] = process.argv.slice(2);
+const { WORK_URL, WORK_TOKEN, WORK_QUEUE, WORK_CLASSES, WORK_OPTIONS, WORK_CONCURRENCY, WORK_SHUTDOWN_TIMEOUT } =
+  process.env;
 
-async function Try(ctx, how, ...rest) {
-  ctx.progress(50, "half");
-  ctx.log.info(`tries ${how}`);
-  if (how === "fail") throw new TypeError("no such account");
-  if (how === "discard") throw new Discard("not needed");
-  if (how === "kill") throw new Kill("can't work");
-  if (how === "snooze" && ctx.payload.snoozed === undefined && rest[0] > Date.now()) throw new Snooze(0.1);
-  if (how === "wait") {
-    await new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
-  }
-  if (how === "ignore") await setTimeout(60_000);
-  if (how === "nap") await setTimeout(rest[0]);
-  if (how === "block") { for (const end = Date.now() + rest[0]; Date.now() < end;); }
-  if (how === "large") ctx.log.info("l".repeat(5e6));
-  if (how === "large") return "x".repeat(rest[0]);
-  if (how === "huge error") throw new Error("e".repeat(5e6));
-  if (how === "push") return (await ctx.client.push("Try", ["ok"])).jid;
-  if (how === "raw") return ctx.raw.includes("12345678901234567890") ? "whole" : "cut";
-  return { how, rest, attempt: ctx.attempt };
-}
-Try.options = { retry: 1, backoff: { type: "fixed", base: 1 }, result_ttl: "1h" };
-const Limited = (ctx) => Try(ctx, "wait");
-Limited.options = { retry: 0, timeout: 0.5 };
+const commands = {
+  echo: ({ attempt, class: name, queue, jid }, ...args) => ({ args, attempt, class: name, queue, jid }),
+  raw: ({ raw }) => raw,
+  nothing: () => undefined,
+  fail: (_, message) => {
+    throw new Error(message);
+  },
+  cause: () => {
+    throw new TypeError("outer ü", { cause: new Error("inner") });
+  },
+  discard: (_, message) => {
+    throw new Discard(message);
+  },
+  kill: (_, message) => {
+    throw new Kill(message);
+  },
+  snooze: ({ attempt }, delay, until) => {
+    if (Date.now() < until) throw new Snooze(delay);
+    return attempt;
+  },
+  "odd result": () => ({ large: 1n }),
+  "odd progress": (ctx) => ctx.progress("half"),
+  text: (_, length) => "x".repeat(length),
+  log: ({ log }, count, length) => {
+    for (let i = 0; i < count; i++) log.info("l".repeat(length));
+  },
+  progress: (ctx, done, note) => {
+    ctx.progress(done, note);
+    ctx.log.info("it is half");
+  },
+  push: async ({ client, queue }, ...args) => (await client.push("Try", args, { queue, result_ttl: "1h" })).jid,
+  wait: ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+  sleep: (_, seconds) => sleep(1_000 * seconds),
+  block: ({ log }, seconds) => {
+    log.info("blocks");
+    for (const end = Date.now() + 1_000 * seconds; Date.now() < end;);
+  },
+  "wait until": async (_, file) => {
+    while (!existsSync(file)) await sleep(20);
+  },
+  note: async ({ jid }, file, seconds) => {
+    appendFileSync(file, `${jid}\n`);
+    await sleep(1_000 * seconds);
+  },
+};
 
+const perform = async (ctx, command, ...args) => await commands[command](ctx, ...args);
+perform.options = JSON.parse(WORK_OPTIONS);
 await work({
-  url,
-  token: process.env.TOKEN,
-  concurrency: 3,
-  shutdownTimeoutMs: 500,
-  handlers: handlers === "all" ? { Try, Limited } : { [handlers]: Try },
+  url: WORK_URL,
+  token: WORK_TOKEN,
+  queues: [WORK_QUEUE],
+  concurrency: Number(WORK_CONCURRENCY),
+  shutdownTimeoutMs: 1_000 * Number(WORK_SHUTDOWN_TIMEOUT),
+  handlers: Object.fromEntries(WORK_CLASSES.split(",").map((name) => [name, perform])),
 });

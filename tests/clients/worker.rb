@@ -1,38 +1,59 @@
-# The worker of tests/clients/worker_test.ts in Ruby.
+# A worker in Ruby that obeys the command language of the conformance table (docs/reference/worker-protocol.md).
 require_relative "../../clients/ruby/jobs"
 
-url, only = ARGV
-
-def try(ctx, how, *rest)
-  ctx.progress(50, "half")
-  ctx.log.info("tries #{how}")
-  case how
-  when "fail" then raise TypeError, "no such account"
-  when "discard" then raise Jobs::Discard, "not needed"
-  when "kill" then raise Jobs::Kill, "can't work"
-  when "snooze" then raise Jobs::Snooze, 0.1 if rest[0] > Time.now.to_f * 1000
-  when "wait" then ctx.wait(60)
-  when "ignore" then sleep(60)
-  when "nap" then sleep(rest[0] / 1000.0)
-  when "block"
-    ending = Jobs.now + rest[0] / 1000.0
-    nil while Jobs.now < ending
-  when "large"
-    ctx.log.info("l" * 5_000_000)
-    return "x" * rest[0]
-  when "huge error" then raise "e" * 5_000_000
-  when "push" then return ctx.client.push("Try", ["ok"])["jid"]
-  when "raw" then return ctx.payload["args"][1] == 12_345_678_901_234_567_890 ? "whole" : "cut"
-  end
-  { how: how, rest: rest, attempt: ctx.attempt }
+def cause
+  raise ArgumentError, "inner"
+rescue ArgumentError
+  raise TypeError, "outer ü"
 end
 
-Try = Jobs.handler(retry: 1, backoff: { type: "fixed", base: 1 }, result_ttl: "1h") { |ctx, *args| try(ctx, *args) }
-Limited = Jobs.handler(retry: 0, timeout: 0.5) { |ctx| ctx.wait(60) }
+def perform(ctx, command, *args)
+  case command
+  when "echo" then { args: args, attempt: ctx.attempt, class: ctx.class_name, queue: ctx.queue, jid: ctx.jid }
+  when "raw" then ctx.raw
+  when "nothing" then nil
+  when "fail" then raise args[0]
+  when "cause" then cause
+  when "discard" then raise Jobs::Discard, args[0]
+  when "kill" then raise Jobs::Kill, args[0]
+  when "snooze"
+    raise Jobs::Snooze, args[0] if Time.now.to_f * 1000 < args[1]
 
-handlers = only ? { only => Try } : { "Try" => Try, "Limited" => Limited }
+    ctx.attempt
+  when "odd result" then Float::INFINITY
+  when "odd progress" then ctx.progress("half")
+  when "text" then "x" * args[0]
+  when "log" then args[0].times { ctx.log.info("l" * args[1]) }
+  when "progress"
+    ctx.progress(*args)
+    ctx.log.info("it is half")
+  when "push" then ctx.client.push("Try", args, queue: ctx.queue, result_ttl: "1h")["jid"]
+  when "wait" then ctx.wait(args[0])
+  when "sleep" then sleep(args[0])
+  when "block"
+    ctx.log.info("blocks")
+    ending = Jobs.now + args[0]
+    nil while Jobs.now < ending
+  when "wait until" then sleep(0.02) until File.exist?(args[0])
+  when "note"
+    File.write(args[0], "#{ctx.jid}\n", mode: "a")
+    sleep(args[1])
+  end
+end
+
+options = JSON.parse(ENV.fetch("WORK_OPTIONS"), symbolize_names: true)
+handlers = ENV.fetch("WORK_CLASSES").split(",").to_h do |name|
+  [name, Jobs.handler(**options) { |ctx, *args| perform(ctx, *args) }]
+end
 begin
-  Jobs::Worker.new(url, handlers: handlers, token: ENV["TOKEN"], concurrency: 3, shutdown_timeout: 0.5).run
+  Jobs::Worker.new(
+    ENV.fetch("WORK_URL"),
+    handlers: handlers,
+    token: ENV.fetch("WORK_TOKEN"),
+    queues: [ENV.fetch("WORK_QUEUE")],
+    concurrency: Integer(ENV.fetch("WORK_CONCURRENCY")),
+    shutdown_timeout: Float(ENV.fetch("WORK_SHUTDOWN_TIMEOUT"))
+  ).run
 rescue Jobs::Error => e
   abort JSON.generate(ts: "", level: "fatal", msg: e.message)
 end

@@ -6,6 +6,7 @@
  */
 import type { JobRequest } from "../../client/client.ts";
 import type { HandlerOptions } from "../../handlers/handler.ts";
+import { meantOption } from "../../job/option_names.ts";
 import { HandlerError } from "../../handlers/registry.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import { checkQueueScope } from "../../operator/actions/scope.ts";
@@ -43,6 +44,7 @@ export const workRoutes: readonly ApiRoute[] = [
           field: "classes",
         });
       }
+      checkOptions(classes);
       checkScope(visitor, classes, request.queues);
       const given = await gateway.knownJobs(request.running ?? []);
       const starting = gateway.register({
@@ -120,7 +122,7 @@ export const workRoutes: readonly ApiRoute[] = [
     takes: shapes.deregisterShape,
     gives: object("", {}),
     run: async ({ worker }, more) => {
-      await workerOf(more, worker).stop();
+      await more.gateway.deregister(workerOf(more, worker));
       return {};
     },
   }),
@@ -184,6 +186,24 @@ function workerOf({ gateway, visitor }: More, id: string): RemoteWorker {
   } catch (error) {
     if (error instanceof UnknownWorker) throw new HttpError(404, error.message, "worker");
     throw error;
+  }
+}
+
+/** @throws {Refused} if the name of an option is close to a known one: it would have no effect */
+function checkOptions(classes: Readonly<Record<string, HandlerOptions>>): void {
+  for (const [name, options] of Object.entries(classes)) {
+    if (typeof options !== "object" || options === null || Array.isArray(options)) {
+      throw new Refused("invalid", `Invalid options of class "${name}": expected an object, such as {"retry": 5}`, {
+        field: "classes",
+      });
+    }
+    for (const option of Object.keys(options)) {
+      const meant = meantOption(option, "class");
+      if (meant === undefined) continue;
+      throw new Refused("invalid", `Unknown option "${option}" of class "${name}": did you mean "${meant}"?`, {
+        field: "classes",
+      });
+    }
   }
 }
 

@@ -86,6 +86,7 @@ const endFields = {
     class: text("the class of the error"),
     message: text("its message"),
     stack: optional(list("the lines of its stack", text(""))),
+    causes: optional(list("its causes, a line each: `caused by TypeError: fetch failed`", text(""))),
   })),
   in: optional(span("of a snooze: when it runs again")),
 } as const;

@@ -1,0 +1,216 @@
+/**
+ * The cases of a worker's life: its start, what runs side by side, signals, commands, and the deaths of itself and its gateway.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { until } from "../../support/eventually.ts";
+import { type Case, ending, textOf } from "./scene.ts";
+
+export const life: readonly Case[] = [
+  {
+    does: "registers its classes, queue, concurrency, runtime and version",
+    async run(scene) {
+      const program = await scene.start({ concurrency: 7, classes: "Try,Third" });
+      const [worker] = await scene.workers();
+      const { classes, concurrency, queues, pid, version, alive } = worker!;
+      assertEquals([classes, concurrency, queues, alive], [["Third", "Try"], 7, [scene.queue], true]);
+      assert(pid === program.pid, `pid ${pid}: expected that of the program, ${program.pid}`);
+      assertMatch(version, /^\S+ \d[^,]*, \S+ \d/);
+    },
+  },
+  {
+    does: "registers the options of its classes",
+    async run(scene) {
+      await scene.start({
+        classes: "Other",
+        options: { retry: 1, backoff: { type: "fixed", base: 0.1, jitter: 0 }, failure_ttl: "1h" },
+      });
+      await scene.bench.until(async () => {
+        const declared = await scene.bench.store.classes.read();
+        return declared.find(({ name }) => name === "Other")?.options.includes('"retry":1') === true;
+      }, "its options are declared");
+    },
+  },
+  {
+    does: "runs as many jobs at once as its concurrency",
+    async run(scene) {
+      await scene.start({ concurrency: 3 });
+      const jids = await Promise.all(Array.from({ length: 5 }, () => scene.push(["wait until", `${scene.notes}.go`])));
+      await scene.running(3);
+      await Deno.writeTextFile(`${scene.notes}.go`, "");
+      for (const jid of jids) assertEquals((await scene.ended(jid)).state, "succeeded");
+    },
+  },
+  {
+    does: "ends with the server's message when its token is unknown",
+    async run(scene) {
+      await ends(scene, { token: "wrong" }, "Unknown token");
+      await ends(scene, { token: "" }, "No token: expected Authorization");
+    },
+  },
+  {
+    does: "ends with the server's message when its role doesn't allow a class",
+    async run(scene) {
+      await ends(scene, { classes: "Foreign" }, 'Class "Foreign" is outside of your role; expected Try, Other, Third');
+    },
+  },
+  {
+    does: "ends with the server's message when an option of a class is misspelled or invalid",
+    async run(scene) {
+      await ends(scene, { options: { retri: 3 } }, 'Unknown option "retri" of class "Try": did you mean "retry"?');
+      await ends(scene, { options: { retry: "often" } }, "retry");
+    },
+  },
+  {
+    does: "ends with the server's message when its version of the protocol is unknown there",
+    async run(scene) {
+      const line = await scene.line();
+      const message = "Protocol 1 is unknown here; expected 2: use a client of this version";
+      line.spoil("register", {
+        status: 422,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ error: { code: "invalid", message, field: "protocol" } }),
+      });
+      await ends(scene, { url: line.url }, message);
+    },
+  },
+  {
+    does: "waits for its jobs on TERM, takes no more, and deregisters",
+    async run(scene) {
+      await stops(scene, "SIGTERM");
+    },
+  },
+  {
+    does: "does the same on INT",
+    async run(scene) {
+      await stops(scene, "SIGINT");
+    },
+  },
+  {
+    does: "gives back what doesn't end within its shutdown timeout",
+    async run(scene) {
+      const program = await scene.start({ shutdownTimeout: 0.2 });
+      for (const how of ["wait", "sleep"]) await scene.push([how, 60]);
+      await scene.running(2);
+      program.kill("SIGTERM");
+      assertEquals(await ending(program), true, textOf(program));
+      // An attempt that a stop has cut short doesn't count: both run again.
+      assertEquals(await scene.queued(), 2);
+      assertEquals(await scene.workers(), []);
+    },
+  },
+  {
+    does: "prints its running jobs on TTIN, and continues",
+    async run(scene) {
+      const program = await scene.start();
+      const jid = await scene.push(["note", scene.notes, 2]);
+      await scene.bench.until(async () => (await scene.noted()).length === 1, "it runs");
+      program.kill("SIGTTIN");
+      await until(() => textOf(program).includes(jid), () => `it prints the job: ${textOf(program)}`);
+      assertEquals((await scene.ended(jid)).state, "succeeded");
+    },
+  },
+  {
+    does: "takes nothing while it is quiet, and resumes",
+    async run(scene) {
+      await scene.start();
+      await scene.command("quiet");
+      await scene.bench.until(async () => (await scene.workers())[0]?.quiet === true, "it is quiet");
+      const jid = await scene.push(["echo"]);
+      // The answers to two further heartbeats.
+      const { heartbeatAt } = (await scene.workers())[0]!;
+      await scene.bench.until(
+        async () => (await scene.workers())[0]!.heartbeatAt > heartbeatAt + 400,
+        "it sends heartbeats",
+      );
+      assertEquals(await scene.queued(), 1);
+      await scene.command("resume");
+      assertEquals((await scene.ended(jid)).state, "succeeded");
+    },
+  },
+  {
+    does: "stops on command",
+    async run(scene) {
+      const program = await scene.start();
+      await scene.command("stop");
+      assertEquals(await ending(program), true, textOf(program));
+      assertEquals(await scene.workers(), []);
+    },
+  },
+  {
+    does: "keeps a job that holds its interpreter",
+    async run(scene) {
+      const { url } = await scene.lab.gateway("mortal");
+      await scene.start({ url });
+      const { state, attempt, log } = await scene.run("block", 4);
+      assertEquals([state, attempt, log], ["succeeded", 1, ["blocks"]]);
+    },
+  },
+  {
+    does: "loses its jobs to another worker when it is killed or frozen, and settles nothing afterwards",
+    async run(scene) {
+      const { url } = await scene.lab.gateway("mortal");
+      const killed = await scene.start({ url, concurrency: 1 });
+      const frozen = await scene.start({ url, concurrency: 1 });
+      const jids = [1, 2].map(() => scene.push(["note", scene.notes, 2]));
+      await scene.bench.until(async () => (await scene.noted()).length === 2, "both run");
+      killed.kill("SIGKILL");
+      frozen.kill("SIGSTOP");
+      await Promise.all(jids);
+      await scene.bench.until(async () => (await scene.workers()).every(({ alive }) => !alive), "they are offline");
+      await scene.start({ url, concurrency: 2 });
+      for (const jid of await Promise.all(jids)) {
+        const { state, attempt } = await scene.ended(jid);
+        assertEquals([state, attempt], ["succeeded", 1]);
+      }
+      frozen.kill("SIGCONT");
+      // It registers again, and works: its late end is behind it.
+      await scene.bench.until(
+        async () => (await scene.workers()).filter(({ alive }) => alive).length === 2,
+        "it is back",
+      );
+      assertEquals((await scene.noted()).length, 4);
+    },
+  },
+  {
+    does: "continues its jobs when its gateway is killed",
+    async run(scene) {
+      const gateway = scene.use(await scene.lab.newGateway());
+      await scene.start({ url: gateway.url });
+      const jid = await scene.push(["note", scene.notes, 2]);
+      await scene.bench.until(async () => (await scene.noted()).length === 1, "it runs");
+      await gateway.replace();
+      const { state, attempt } = await scene.ended(jid);
+      assertEquals([state, attempt, await scene.noted()], ["succeeded", 1, [jid]]);
+      assertEquals((await scene.run("echo")).state, "succeeded");
+    },
+  },
+];
+
+async function ends(
+  scene: Parameters<Case["run"]>[0],
+  options: Record<string, unknown>,
+  message: string,
+): Promise<void> {
+  const program = scene.launch({ url: (await scene.lab.gateway()).url, ...options });
+  const success = await ending(program);
+  assert(!success, `exits with an error: ${textOf(program)}`);
+  assertStringIncludes(textOf(program), message);
+}
+
+async function stops(scene: Parameters<Case["run"]>[0], signal: Deno.Signal): Promise<void> {
+  const line = await scene.line();
+  const program = await scene.start({ url: line.url });
+  const jid = await scene.push(["wait until", `${scene.notes}.go`]);
+  await scene.running();
+  await until(() => line.open.get("take") === 1, "it waits for more jobs");
+  program.kill(signal);
+  await until(() => line.open.get("take") === 0, "it takes no more jobs");
+  const later = await scene.push(["echo"]);
+  await Deno.writeTextFile(`${scene.notes}.go`, "");
+  assertEquals((await scene.ended(jid)).state, "succeeded");
+  assertEquals(await ending(program), true, textOf(program));
+  assertEquals(await scene.workers(), []);
+  await scene.bench.until(async () => await scene.queued() === 1, `job ${later} waits`);
+}
