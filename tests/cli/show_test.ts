@@ -304,3 +304,22 @@ Deno.test("shows a cancelled job whose worker is gone as cancelled, not as runni
   const { stdout } = await jobs(["show", jid], { env: { JOBS_STORE: bench.url } });
   assertMatch(stdout, /^state +cancelled; the next rescue by a worker ends it$/m);
 });
+
+Deno.test("shows what a running job logged a moment ago, not at the last heartbeat", async () => {
+  await using bench = await Bench.open();
+  const handlers = `${bench.folder}/log.js`;
+  await Deno.writeTextFile(
+    handlers,
+    `export async function Log(ctx) {
+       await new Promise((resolve) => setTimeout(resolve, 1_500));
+       ctx.log.info("well on the way");
+       await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+     }`,
+  );
+  await using server = await bench.server([handlers], { JOBS_HEARTBEAT: "1h", JOBS_HEARTBEAT_TIMEOUT: "3h" });
+  const jid = await bench.push("Log", []);
+  await server.logged("well on the way");
+  const env = { JOBS_STORE: bench.url };
+  const { log, lastLine } = JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout);
+  assertEquals([log, lastLine], [["well on the way"], "well on the way"]);
+});

@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { systemClock } from "../../clock.ts";
+import { withFreshReport } from "../../store/ops/fresh_report.ts";
 import { decodeBacktrace, readErrors } from "../../job/failure.ts";
 import type { Payload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
@@ -23,7 +25,7 @@ export interface Report extends Pick<Partial<EndedJob>, "progress" | "lastLine" 
 }
 
 /**
- * Returns what a running job last reported, as old as its worker's last heartbeat, or what the record of a dead one keeps of its
+ * Returns what a running job last reported, at most a second ago if its worker replies, or what the record of a dead one keeps of its
  * last attempt.
  */
 export async function reportOf(
@@ -33,7 +35,8 @@ export async function reportOf(
   mask: Mask,
 ): Promise<Report | undefined> {
   if (entries.some((entry) => entry.worker !== undefined)) {
-    const workers = await store.workers.list();
+    const id = entries.find(({ worker }) => worker !== undefined)?.worker;
+    const workers = await withFreshReport(store, systemClock, { workers: await store.workers.list(), id });
     const work = workers.flatMap((worker) => worker.work);
     const { progress, lastLine, log, abortReason } = work.find(({ payload }) => getField(payload, "jid") === jid) ?? {};
     const reportedAt = workers.find(({ id }) => entries.some(({ worker }) => worker === id))?.heartbeatAt;

@@ -165,6 +165,10 @@ async function receiveCommands(): Promise<void> {
 async function accept(commands: readonly Command[]): Promise<void> {
   const others: Command[] = [];
   for (const command of commands) {
+    if (command.verb === "beat") {
+      beatNow.abort();
+      continue;
+    }
     if (command.verb === "stop") guard?.request();
     if (command.verb !== "dump" || await watch.replies(DUMP_TIMEOUT_MS)) others.push(command);
     else if (command.id === undefined) logDump();

@@ -101,8 +101,8 @@ export interface ClassTotals {
 export interface Command {
   /** Names the command, for its reply. Absent for one that came as a Sidekiq signal. */
   readonly id?: string;
-  /** The action. */
-  readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel";
+  /** The action. `beat`: to send a heartbeat at once. */
+  readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel" | "beat";
   /** For `cancel`: the jid. */
   readonly jid?: string;
   /** For `cancel`: the ref of the running job's entry, which marks its lease as `send` describes. The worker doesn't receive it. */

@@ -125,7 +125,11 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/jobs/:jid", async (c) => {
     const jid = c.req.param("jid");
     const [view, workers] = await Promise.all([viewOf(services, c), store.workers.list()]);
-    const details = await lookUp(services, { jid, ref: c.req.query("ref") }, { stats: view.stats, workers });
+    const details = await lookUp(services, { jid, ref: c.req.query("ref") }, {
+      stats: view.stats,
+      workers,
+      isFresh: true,
+    });
     const ended = details.length === 0 ? await endedJob(services, jid) : undefined;
     const waiting = details.length === 0 && ended === undefined ? await waitingNode(store, jid) : undefined;
     if (waiting !== undefined) return c.redirect(link(view, `/flows/${encodeURIComponent(waiting.flow)}`));

@@ -7,6 +7,7 @@ import { getField } from "../../job/raw.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
 import { findEntries } from "../../operator/actions/job_ids.ts";
+import { withFreshReport } from "../../store/ops/fresh_report.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
@@ -40,11 +41,19 @@ export interface JobDetail {
 export async function lookUp(
   services: Services,
   { jid, ref }: { readonly jid: string; readonly ref: string | undefined },
-  around: { readonly stats: Stats; readonly workers: readonly WorkerInfo[] },
+  around: {
+    readonly stats: Stats;
+    readonly workers: readonly WorkerInfo[];
+    /** Whether the worker of a running job is asked for a new report, which may take a moment. */
+    readonly isFresh?: boolean;
+  },
 ): Promise<JobDetail[]> {
-  const { stats: { queues }, workers } = around;
-  const surroundings = { queues, workers, now: services.clock.now() };
-  const entries = await findEntries(services.store, jid, ref);
+  const { stats: { queues }, isFresh = false } = around;
+  const { store, clock } = services;
+  const entries = await findEntries(store, jid, ref);
+  const id = entries.find(({ worker }) => worker !== undefined)?.worker;
+  const workers = isFresh ? await withFreshReport(store, clock, { workers: around.workers, id }) : around.workers;
+  const surroundings = { queues, workers, now: clock.now() };
   return await Promise.all(entries.map(async (entry) => {
     const job = viewEntry(entry, services.mask);
     const running = entry.place.in === "running" ? runningJob(services, job.jid, workers) : undefined;
