@@ -19,7 +19,7 @@ An option applies to one job or to a class. It can be set:
 - **push**: on one job: \`client.push(…, { retry: 5 })\`, a field of the body of \`POST /api/v1/jobs\`, or the flag of \`jobs push\`
 - **class**: as the default for the jobs of a class: \`defineJob(name, perform, { retry: 5 })\`, or \`HardJob.options = { retry: 5 }\`
 - **cron**: on a cron entry
-- **exec**: on a class that an external program performs
+- **exec**: on a class that an external program or an [HTTP endpoint](../guides/http-handlers.md) performs
 
 A push or a cron entry overrides the class. \`false\` turns off its \`group\`, \`unique_for\`, \`debounce\` or \`throttle\`. Times are seconds or durations: \`90\`, \`250ms\`, \`30s\`, \`5m\`, \`2h\`, \`1d\`, \`1h30m\`.
 `;

@@ -25,6 +25,7 @@ const sidebar = [
       limits: "Fairness and limits",
       timeouts: "Timeouts, cancelling, isolation",
       programs: "Programs in any language",
+      "http-handlers": "HTTP handlers",
       packages: "Packages of npm",
       runtimes: "Handlers in Node, Python, Ruby",
       frameworks: "Rails, Django, Express, Next.js",

@@ -20,9 +20,13 @@ export interface Kind<T> {
    *
    * @param text whether the value is text from a flag or an environment variable
    * @returns undefined if the value is invalid
+   * @throws {InvalidValue} if the message can say what is wrong
    */
   parse(value: unknown, text: boolean): T | undefined;
 }
+
+/** A value is invalid. The message names the part that is, and what was expected instead. */
+export class InvalidValue extends Error {}
 
 /** A queue and its weight. */
 export interface QueueWeight {

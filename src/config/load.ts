@@ -10,6 +10,7 @@ import { defaultSettings, type Setting, type SettingName, SETTINGS, type Setting
 import { stringifyLossless } from "../job/json.ts";
 import { decodeText } from "../job/utf8.ts";
 import { parseDocument } from "./document.ts";
+import { InvalidValue } from "./kinds.ts";
 import { TRUSTED_FOLDER, whyUntrusted } from "./ownership.ts";
 import { closestWord } from "../job/suggest.ts";
 
@@ -196,16 +197,18 @@ function sectionOf(environments: unknown, environment: string, file: string, nam
  */
 export function parseSetting(name: SettingName, value: unknown, fromText: boolean, origin: string): unknown {
   const row: Setting<unknown> = SETTINGS[name];
-  const parsed = row.kind.parse(value, fromText);
-  if (parsed === undefined) {
-    const what = origin === row.env || origin === "REDIS_URL"
-      ? `Invalid ${origin}`
-      : origin === "flag"
-      ? `Invalid ${row.flag ?? row.key}`
-      : `${origin}: invalid "${row.key}"`;
-    throw new ConfigError(`${what} ${row.secret ? "***" : show(value)}: expected ${row.kind.expected}`);
+  const what = origin === row.env || origin === "REDIS_URL"
+    ? `Invalid ${origin}`
+    : origin === "flag"
+    ? `Invalid ${row.flag ?? row.key}`
+    : `${origin}: invalid "${row.key}"`;
+  try {
+    const parsed = row.kind.parse(value, fromText);
+    if (parsed !== undefined) return parsed;
+  } catch (error) {
+    throw error instanceof InvalidValue ? new ConfigError(`${what}: ${error.message}`) : error;
   }
-  return parsed;
+  throw new ConfigError(`${what} ${row.secret ? "***" : show(value)}: expected ${row.kind.expected}`);
 }
 
 type SetValue = (name: SettingName, value: unknown, fromText: boolean, origin: string) => void;

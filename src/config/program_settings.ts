@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { EndpointEntry } from "../job/endpoint.ts";
 import type { Program } from "../job/program.ts";
 import { applyDocument, checkTogether, ConfigError, parseSetting } from "./load.ts";
 import { defaultSettings, type SettingName, SETTINGS, type Settings } from "./settings.ts";
@@ -41,6 +42,8 @@ export interface ServerSettings {
   readonly sidekiqWire?: 7 | 8;
   /** Classes run by external programs. */
   readonly exec?: readonly Program[];
+  /** Classes run by HTTP endpoints. */
+  readonly http?: readonly EndpointEntry[];
   /** How long a program may take to end after its timeout, before it is killed. Default 3s. */
   readonly killAfter?: Duration;
   /** Larger results are not kept. Default 65,536 bytes. */

@@ -12,6 +12,7 @@ const ALL: Required<ServerSettings> = {
   durability: "normal",
   sidekiqWire: 8,
   exec: [{ class: "Thumbnail", exec: ["./thumb.sh"] }],
+  http: [{ name: "cleanup", url: "https://app.example.com/cleanup" }],
   killAfter: 1,
   maxResultBytes: 1,
   cron: [{}],

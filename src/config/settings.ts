@@ -21,8 +21,10 @@ import {
   wholeNumber,
   yesOrNo,
 } from "./kinds.ts";
+import { endpoints } from "./endpoints.ts";
 import { setting } from "./setting.ts";
 import { WEB_SETTINGS } from "./web_settings.ts";
+import type { Endpoint } from "../job/endpoint.ts";
 import type { Program } from "../job/program.ts";
 import { LOG_LEVELS } from "../log/format.ts";
 
@@ -77,6 +79,13 @@ export const SETTINGS = {
     kind: programs,
     default: [],
     about: 'classes run by external programs: [{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]',
+  }),
+  http: setting<readonly Endpoint[]>({
+    key: "http",
+    kind: endpoints,
+    default: [],
+    about: 'classes run by HTTP endpoints: [{ "class": "Mail", "url": "https://app.example.com/jobs/mail" }]',
+    secret: true,
   }),
   isolate: setting<readonly string[]>({
     key: "isolate",

@@ -1,12 +1,10 @@
 /**
- * Chooses the execution mode of each class: inline, in the worker's main thread; in a horse, a pooled child process; or as
- * an external program. Each mode is an ordinary handler function, so that a processor need not distinguish them.
+ * Chooses the execution mode of each class: inline, in the worker's main thread; in a horse, a pooled child process; as
+ * an external program; or by HTTP. Each mode is an ordinary handler function, so that a processor need not distinguish them.
  *
  * @module
  */
-import type { Program } from "../job/program.ts";
-import type { Handler, HandlerFunction } from "./handler.ts";
-import { programProblem } from "./isolation/program_user.ts";
+import type { Handler, HandlerFunction, HandlerOptions } from "./handler.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
 /** The settings contradict the handlers: another start can't help. */
@@ -19,14 +17,23 @@ export interface ExecutionModes {
   readonly isolate: readonly string[];
   /** Performs a job in a horse. Absent if no class needs one. */
   readonly inHorse?: HandlerFunction | undefined;
-  readonly programs: readonly Program[];
-  readonly asProgram: (program: Program) => HandlerFunction;
+  /** The classes that the configuration maps to programs and HTTP endpoints. */
+  readonly outside: readonly OutsideClass[];
+}
+
+/** A class whose jobs code outside of this program performs. */
+export interface OutsideClass {
+  readonly class: string;
+  readonly perform: HandlerFunction;
+  readonly options: HandlerOptions;
+  /** The program or URL, for messages. */
+  readonly source: string;
 }
 
 /** The handlers, each in the mode of its class. */
 export interface ChosenMode {
   readonly registry: Registry;
-  /** The classes that run outside this process: in horses, or as programs. */
+  /** The classes that run outside this process: in horses, as programs, or by HTTP. */
   readonly isolated: ReadonlySet<string>;
 }
 
@@ -59,12 +66,9 @@ export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes):
       `"isolate" names class "${unknown}", which has no handler; handlers: ${handlers.classes().join(", ") || "none"}`,
     );
   }
-  for (const program of modes.programs) {
-    const { class: name, exec, env: _env, cwd: _cwd, user: _user, ...options } = program;
-    const problem = programProblem(program);
-    if (problem !== undefined) throw new ModeError(problem);
+  for (const { class: name, perform, options, source } of modes.outside) {
     try {
-      registry.add(name, modes.asProgram(program), options, `exec ${exec[0]}`);
+      registry.add(name, perform, options, source);
     } catch (error) {
       throw error instanceof HandlerError ? new ModeError(error.message) : error;
     }

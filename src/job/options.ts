@@ -40,7 +40,7 @@ import { readSpan } from "./time.ts";
  * - `push`: on one job, in code, over HTTP, and as a flag of `jobs push`
  * - `class`: on a job class, as the default for its jobs
  * - `cron`: on a cron entry, for the jobs that it enqueues
- * - `exec`: on a class that an external program performs
+ * - `exec`: on a class that an external program or an HTTP endpoint performs
  */
 export type OptionPlace = "push" | "class" | "cron" | "exec";
 

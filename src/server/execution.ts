@@ -5,11 +5,20 @@
  */
 import { Client } from "../client/client.ts";
 import type { Clock } from "../clock.ts";
-import { chooseExecutionModes, type ChosenMode, isolatedModules } from "../handlers/execution_modes.ts";
+import {
+  chooseExecutionModes,
+  type ChosenMode,
+  isolatedModules,
+  ModeError,
+  type OutsideClass,
+} from "../handlers/execution_modes.ts";
+import { Endpoints } from "../handlers/http/endpoints.ts";
 import { HorsePool } from "../handlers/isolation/pool.ts";
 import { programHandler } from "../handlers/isolation/program.ts";
+import { programProblem } from "../handlers/isolation/program_user.ts";
 import { ProgramSteps } from "../handlers/isolation/program_steps.ts";
 import type { Registry } from "../handlers/registry.ts";
+import type { Program } from "../job/program.ts";
 import { logger } from "../log/log.ts";
 import type { LauncherOptions } from "./launcher_options.ts";
 import { declaredWithin } from "./stats/class_sync.ts";
@@ -17,25 +26,37 @@ import { declaredWithin } from "./stats/class_sync.ts";
 export interface Execution extends ChosenMode {
   /** Undefined if no class is isolated. */
   readonly horses: HorsePool | undefined;
+  readonly endpoints: Endpoints;
 }
 
 /**
  * Chooses the execution mode of each class.
  *
- * @throws {ModeError} if a class has two handlers, one that horses cannot load, or a program that can't run here
+ * @throws {ModeError} if a class has two handlers, one that horses cannot load, or a program or an endpoint that can't run here
  */
 export function executionOf(options: LauncherOptions, clock: Clock): Execution {
-  const { isolate, programs, killAfterMs, maxResultBytes } = options.settings;
+  const { isolate, programs, http, killAfterMs, maxResultBytes, concurrency } = options.settings;
   const programSteps = new ProgramSteps({ clock, log: logger("program-steps", clock) });
   const modules = isolatedModules(options.registry, isolate);
   const horses = modules.length > 0 ? newHorses(options, modules, clock) : undefined;
+  const endpoints = new Endpoints({
+    ...{ endpoints: http, clock, maxResultBytes, concurrency },
+    log: logger("http", clock),
+    hasOthers: options.registry.classes().length + programs.length > 0,
+  });
+  const asProgram = (program: Program): OutsideClass => {
+    const { class: name, exec, env: _env, cwd: _cwd, user: _user, ...options } = program;
+    const problem = programProblem(program);
+    if (problem !== undefined) throw new ModeError(problem);
+    const perform = programHandler(program, { clock, killAfterMs, maxResultBytes, steps: programSteps });
+    return { class: name, perform, options, source: `exec ${exec[0]}` };
+  };
   const modes = chooseExecutionModes(options.registry, {
     isolate,
     inHorse: horses && ((job) => horses.perform(job)),
-    programs,
-    asProgram: (program) => programHandler(program, { clock, killAfterMs, maxResultBytes, steps: programSteps }),
+    outside: [...programs.map(asProgram), ...endpoints.classes],
   });
-  return { ...modes, horses };
+  return { ...modes, horses, endpoints };
 }
 
 export function newClient(

@@ -60,7 +60,8 @@ export async function checkConfigured(config: LoadedConfig): Promise<CheckedEntr
   const { settings, environment } = config;
   const registry = new Registry();
   await loadHandlers(settings.handlers, registry, handlerCheckOf(config));
-  const classes = new Set([...registry.classes(), ...settings.programs.map((program) => program.class)]);
+  const outside = [...settings.programs, ...settings.http].map((one) => one.class);
+  const classes = new Set([...registry.classes(), ...outside]);
   const queues = settings.queues.length > 0
     ? settings.queues.map(({ name }) => name)
     : ["default", ...registry.queues()];

@@ -32,7 +32,7 @@ export async function checkHandlers(
 ): Promise<{ readonly findings: readonly Finding[]; readonly classes: readonly string[] }> {
   const check = "handlers";
   const { settings } = config;
-  const programs = settings.programs.map((program) => program.class);
+  const outside = [...settings.programs, ...settings.http].map((one) => one.class);
   const registry = new Registry();
   try {
     await loadHandlers(settings.handlers, registry, handlerCheckOf(config));
@@ -40,10 +40,10 @@ export async function checkHandlers(
     const { message } = error as Error;
     return {
       findings: [{ check, state: "failed", message, cure: "repair the module, or name another one" }],
-      classes: programs,
+      classes: outside,
     };
   }
-  const classes = [...registry.classes(), ...programs];
+  const classes = [...registry.classes(), ...outside];
   return {
     classes,
     findings: [

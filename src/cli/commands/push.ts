@@ -1,6 +1,7 @@
 /** `jobs push CLASS [ARG …]`. @module */
 import type { JobRequest } from "../../client/client.ts";
 import { systemClock } from "../../clock.ts";
+import type { Settings } from "../../config/settings.ts";
 import { jsonArgs } from "../../job/json_args.ts";
 import { PUSH_FLAGS } from "../../job/option_names.ts";
 import { readMoment } from "../../job/time.ts";
@@ -68,6 +69,11 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   }
   const at = (flags as Readonly<Record<string, unknown>>)["at"];
   checkTimes(argv, rest[0], typeof at === "string" ? at : undefined);
+  if (name !== undefined && /^https?:\/\//i.test(name)) {
+    throw new UsageError(
+      `A push can't name a URL: "${name}"; add it to "http" in the configuration, and push its class`,
+    );
+  }
   const request = withMoment(requestOf(name, flags));
   if (flags["wait-timeout"] !== undefined && !flags.wait) throw new UsageError("--wait-timeout needs --wait");
   const onError = flags["on-error"] ?? "skip";
@@ -92,7 +98,8 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
   if (name === undefined) throw new UsageError("Missing argument: CLASS. Usage: jobs push CLASS [ARG …]");
   const args = flags.args === undefined ? jsonArgs(argumentsText(rest)) : parseArgs(flags.args);
   return await withStore(flags, async (store, settings) => {
-    const client = clientOf(store, { settings, tracing, strict: flags.strict }, "so only the push's options apply");
+    const strict = flags.strict || isUnknownEndpoint(name, settings);
+    const client = clientOf(store, { settings, tracing, strict }, "so only the push's options apply");
     const queueOf = async () => request.queue ?? String((await client.optionsOf(name))["queue"] ?? "default");
     const waited = flags.wait ? await import("./push_wait.ts") : undefined;
     const timeoutMs = waited?.parseWaitTimeout(flags["wait-timeout"]);
@@ -125,6 +132,11 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       return 1;
     }
   }, { make: "always" });
+}
+
+/** Whether a class is `http:NAME`, and not in this machine's configuration: a worker must have registered it. */
+function isUnknownEndpoint(name: string, { http }: Settings): boolean {
+  return name.startsWith("http:") && !http.some((endpoint) => endpoint.class === name);
 }
 
 /** A unit in a separate argument after its number: `5 minutes`. */

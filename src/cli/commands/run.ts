@@ -148,7 +148,7 @@ export async function run(argv: readonly string[]): Promise<number> {
  * @throws {UsageError} if none are named, or one that is named doesn't exist
  */
 async function checkHandlers({ settings, origins, file }: LoadedConfig): Promise<void> {
-  if (settings.handlers.length === 0 && settings.programs.length === 0) {
+  if (settings.handlers.length + settings.programs.length + settings.http.length === 0) {
     throw new UsageError(
       `Missing argument: HANDLERS. Usage: jobs run handlers.js, or set "handlers" in ${file ?? "jobs.json"}`,
     );

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { shownEndpoint } from "../../config/endpoints.ts";
 import { type Setting, type SettingName, SETTINGS } from "../../config/settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Program } from "../../job/program.ts";
@@ -20,6 +21,8 @@ export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & 
       ? settings.webUsers.map(shownUser)
       : name === "programs"
       ? settings.programs.map(shownProgram)
+      : name === "http"
+      ? settings.http.map(shownEndpoint)
       : secret && origins[name] !== "default"
       ? "***"
       : settings[name];

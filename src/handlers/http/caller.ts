@@ -1,0 +1,156 @@
+/**
+ * Calls endpoints: makes the request of a job, and its end from the answer.
+ *
+ *  - 2xx: the body is the result. 410: the job is discarded. 429 and 503 with `Retry-After`: the job is snoozed.
+ *  - Anything else, also a redirect, is a failed attempt, and so is an answer that breaks off.
+ *  - When the job's signal aborts, the connection is closed.
+ *
+ * The endpoint may have done its work although the attempt has failed, and is called again: `webhook-id` is the same.
+ *
+ * @module
+ */
+import { shownUrl } from "../../job/endpoint.ts";
+import { Discard, Timeout } from "../../job/errors.ts";
+import { parseLossless } from "../../job/json.ts";
+import { CutOutput } from "../../job/returned.ts";
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log/log.ts";
+import type { JobContext } from "../context.ts";
+import { ProgramOutput } from "../isolation/program_output.ts";
+import type { OpenEndpoint } from "./endpoints.ts";
+import { Host, type HostEnd, type OpenCircuit, snooze } from "./host.ts";
+import { type Answer, type Connections, openConnections, post, PrivateAddress } from "./post.ts";
+import { requestOf } from "./request.ts";
+import { retryAfterMs } from "./retry_after.ts";
+
+/** A longer answer fails its attempt. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** Of an answer without success, this much is part of the error. */
+const MAX_ERROR_BYTES = 2_048;
+/** A gateway answers these in place of a host that is down. */
+const GATEWAY_FAILURES: ReadonlySet<number> = new Set([502, 503, 504]);
+
+export interface CallerOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly maxResultBytes: number;
+  /** Returns how many requests are sent to a host at once. */
+  readonly limitOf: (host: string) => number;
+}
+
+/** The failure of a job whose endpoint failed. */
+export class HttpFailed extends Error {
+  override readonly name = "HttpFailed";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    // The stack of the worker says nothing about the endpoint.
+    this.stack = "";
+  }
+}
+
+export class Caller {
+  readonly #options: CallerOptions;
+  readonly #hosts = new Map<string, Host>();
+  readonly #connections = new Map<OpenEndpoint, Connections>();
+
+  constructor(options: CallerOptions) {
+    this.#options = options;
+  }
+
+  /** The circuits that aren't closed. */
+  get openCircuits(): readonly OpenCircuit[] {
+    return [...this.#hosts.values()].flatMap(({ openCircuit }) => openCircuit ?? []);
+  }
+
+  /**
+   * Performs a job.
+   *
+   * @throws {Snooze} also if its host may not be called now
+   */
+  async perform(endpoint: OpenEndpoint, job: JobContext): Promise<unknown> {
+    job.signal.throwIfAborted();
+    const host = this.#hostOf(endpoint);
+    return await host.run((ended) => this.#call(endpoint, job, host, ended));
+  }
+
+  async #call(endpoint: OpenEndpoint, job: JobContext, host: Host, ended: (end: HostEnd) => void): Promise<unknown> {
+    const { clock, maxResultBytes } = this.#options;
+    const output = new ProgramOutput(maxResultBytes);
+    let bytes = 0;
+    let failure = "";
+    const decoder = new TextDecoder();
+    const readerOf = ({ status }: Answer) => (chunk: Uint8Array) => {
+      if (isSuccess(status)) output.add(chunk);
+      else failure += decoder.decode(chunk.subarray(0, Math.max(0, MAX_ERROR_BYTES - bytes)), { stream: true });
+      bytes += chunk.length;
+      return bytes <= (isSuccess(status) ? MAX_BODY_BYTES : MAX_ERROR_BYTES);
+    };
+    let answer: Answer;
+    try {
+      const request = { ...requestOf(endpoint, job, clock), signal: job.signal, clock };
+      answer = await post({ ...request, connections: this.#connectionsOf(endpoint, host) }, readerOf);
+    } catch (error) {
+      if (job.signal.aborted) {
+        if (job.signal.reason instanceof Timeout) ended({ isAlive: false, error: job.signal.reason.message });
+        throw job.signal.reason;
+      }
+      const { message } = error as Error;
+      if (!(error instanceof PrivateAddress)) ended({ isAlive: false, error: message });
+      throw new HttpFailed(`POST ${shownUrl(endpoint.url)} failed: ${message}`);
+    }
+    const { status } = answer;
+    const waitMs = status === 429 || status === 503
+      ? retryAfterMs(answer.header("retry-after"), clock.now())
+      : undefined;
+    const isDown = GATEWAY_FAILURES.has(status) && waitMs === undefined;
+    ended(isDown ? { isAlive: false, error: `${status} ${answer.statusText}` } : { isAlive: true });
+    if (waitMs !== undefined) throw snooze(waitMs, `${status} with Retry-After`);
+    if (!isSuccess(status)) throw failureOf(endpoint, answer, failure);
+    if (bytes <= MAX_BODY_BYTES) return resultOf(output.end());
+    throw new HttpFailed(
+      `POST ${shownUrl(endpoint.url)}: the answer is longer than ${MAX_BODY_BYTES / 1024 / 1024} MiB`,
+    );
+  }
+
+  #hostOf({ url }: OpenEndpoint): Host {
+    const { clock, log, limitOf } = this.#options;
+    const name = new URL(url).host;
+    const host = this.#hosts.get(name) ?? new Host({ name, limit: limitOf(name), clock, log });
+    this.#hosts.set(name, host);
+    return host;
+  }
+
+  #connectionsOf(endpoint: OpenEndpoint, { limit }: Host): Connections {
+    const known = this.#connections.get(endpoint) ?? openConnections({ ...endpoint, limit });
+    this.#connections.set(endpoint, known);
+    return known;
+  }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Returns the body parsed as JSON; as text if it isn't JSON. */
+function resultOf(body: Uint8Array | CutOutput): unknown {
+  if (body instanceof CutOutput) return body;
+  const text = new TextDecoder().decode(body).trim();
+  if (text === "") return undefined;
+  try {
+    return parseLossless(text);
+  } catch {
+    return text;
+  }
+}
+
+function failureOf({ url }: OpenEndpoint, { status, statusText, header }: Answer, body: string): Error {
+  const to = status >= 300 && status < 400 ? header("location") : undefined;
+  const redirect = to === undefined
+    ? ""
+    : ` to ${to.slice(0, 200)}; redirects aren't followed: set "url" to that address`;
+  const words = [`POST ${shownUrl(url)}: ${status}${statusText && ` ${statusText}`}${redirect}`, body.trim()];
+  const message = words.filter(Boolean).join(": ");
+  if (status !== 410) return new HttpFailed(message);
+  return new Discard(message);
+}

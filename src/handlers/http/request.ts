@@ -1,0 +1,50 @@
+/**
+ * The request of an attempt: the job, what the endpoint must know of the attempt, and the signature of both.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { DEFAULT_ENDPOINT_TIMEOUT } from "../../job/endpoint.ts";
+import { parseDuration } from "../../job/duration.ts";
+import type { JobContext } from "../context.ts";
+import type { OpenEndpoint } from "./endpoints.ts";
+import type { PostRequest } from "./post.ts";
+import { signedHeaders } from "./signature.ts";
+
+/** Returns the parts of the request that depend on the job. */
+export function requestOf(
+  endpoint: OpenEndpoint,
+  job: JobContext,
+  clock: Clock,
+): Pick<PostRequest, "url" | "headers" | "body"> {
+  const now = clock.now();
+  const { jid, attempt, queue, raw, trace } = job;
+  const attempted = JSON.stringify({
+    attempt,
+    queue,
+    deadline: new Date(now + timeoutMs(endpoint, job)).toISOString(),
+  });
+  // As text: parsing the payload would round large integers.
+  const body = `${attempted.slice(0, -1)},"job":${raw}}`;
+  // A jid may have dots.
+  const signed = { id: jid.replaceAll(".", "%2E"), timestamp: Math.floor(now / 1_000), body };
+  return {
+    url: new URL(endpoint.url),
+    headers: {
+      "user-agent": "jobs",
+      "accept": "application/json, text/plain;q=0.9, */*;q=0.5",
+      "accept-encoding": "identity",
+      ...trace?.carrier,
+      ...endpoint.headers,
+      "content-type": "application/json",
+      ...signedHeaders(signed, endpoint.secrets),
+    },
+    body: new TextEncoder().encode(body),
+  };
+}
+
+function timeoutMs({ options }: OpenEndpoint, { payload: { timeout } }: JobContext): number {
+  // The worker reads the job's timeout in the same way.
+  if (typeof timeout === "number" && timeout > 0) return timeout * 1_000;
+  return parseDuration(String(options.timeout ?? DEFAULT_ENDPOINT_TIMEOUT));
+}

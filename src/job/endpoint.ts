@@ -1,0 +1,49 @@
+/**
+ * A class whose jobs an HTTP endpoint performs, as the configuration defines it.
+ *
+ * @module
+ */
+import type { OptionsOn } from "./options.ts";
+
+/** An entry of the setting `http`, as it is written. */
+export interface EndpointEntry extends OptionsOn<"exec"> {
+  /** The name of the class. Either this or `name`. */
+  readonly class?: string;
+  /** Names the endpoint: its class is `http:NAME`. */
+  readonly name?: string;
+  /** The URL that each attempt is posted to. */
+  readonly url: string;
+  /** The secret that signs the requests, `whsec_` and base64; several during a rotation. Without one, they aren't signed. */
+  readonly secret?: string | readonly string[];
+  /** Further headers of each request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A file with certificates of further authorities, in PEM format. */
+  readonly caFile?: string;
+  /** Allows addresses of private networks and of this machine. Default false. */
+  readonly allowPrivate?: boolean;
+  /** How many requests one worker sends to the host of the URL at once. */
+  readonly concurrency?: number;
+}
+
+/** A class that an HTTP endpoint performs. */
+export interface Endpoint {
+  readonly class: string;
+  readonly url: string;
+  /** The secrets, decoded. The first one is current. */
+  readonly secrets: readonly Uint8Array[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly caFile: string | undefined;
+  readonly allowPrivate: boolean;
+  readonly concurrency: number | undefined;
+  /** The options of its jobs. */
+  readonly options: OptionsOn<"exec">;
+}
+
+/** The timeout of an endpoint's jobs, unless the entry or the job has one. */
+export const DEFAULT_ENDPOINT_TIMEOUT = "1m";
+
+/** Returns a URL without its query, which may have a secret. */
+export function shownUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname}${search === "" ? "" : "?…"}`;
+}
