@@ -86,6 +86,53 @@ module Jobs
     end
   end
 
+  # A step of a job, or its child, has failed for good. kind: "StepFailed", "ChildFailed", or the class of another error.
+  class StepFailed < StandardError
+    attr_reader :kind
+
+    def initialize(kind, message)
+      super(message)
+      @kind = kind
+    end
+  end
+
+  # Ends an attempt whose job sleeps, waits, or continues elsewhere. Don't rescue it.
+  class AttemptEnded < Exception; end
+
+  # The argument of a step's block. idempotency_key: the same in each attempt, for requests to other systems. attempt: the number of
+  # the attempt of the step, from 1. timeout: seconds, or nil.
+  Step = Struct.new(:idempotency_key, :attempt, :timeout)
+
+  # The batch of a job: add pushes a job into it, and returns the jid; nil if another job holds the unique lock.
+  class Batch
+    attr_reader :id
+
+    def initialize(id, context)
+      @id = id
+      @context = context
+    end
+
+    def add(class_name, args = [], **options)
+      @context.use(kind: "member", class: class_name.to_s, args: args, options: Json.request(options))
+    end
+  end
+
+  # The flow that a job is a node of.
+  class Flow
+    attr_reader :id, :node
+
+    def initialize(id, node, context)
+      @id = id
+      @node = node
+      @context = context
+    end
+
+    # Returns the values of earlier nodes, by name; default: of the nodes directly before this one.
+    def results(nodes = nil)
+      @context.use({ kind: "results", nodes: nodes }.compact)
+    end
+  end
+
   # The job that this thread performs; nil outside of one. Classes with a method `perform` receive no context as an argument.
   def self.context
     Thread.current.thread_variable_get(:jobs_context)
@@ -380,10 +427,15 @@ module Jobs
     MAX_LINES = 200
     MAX_LINE = 1_000
 
-    # raw: the payload as text. client: pushes further jobs.
-    attr_reader :jid, :class_name, :queue, :attempt, :payload, :raw, :client, :log, :token, :given, :since, :reason
+    # raw: the payload as text. client: pushes further jobs. batch, flow: those of the job, or nil.
+    attr_reader :batch, :flow, :jid, :class_name, :queue, :attempt, :payload, :raw, :client, :log, :token, :given, :since, :reason
 
-    def initialize(job, client)
+    # send_step: sends a request for a step, and returns its answer.
+    def initialize(job, client, send_step)
+      @send_step = send_step
+      @calls = 0
+      @batch = job["batch"] && Batch.new(job["batch"], self)
+      @flow = job["node"] && Flow.new(job["batch"], job["node"], self)
       @raw = job["payload"]
       @payload = JSON.parse(@raw)
       @jid = @payload["jid"]
@@ -398,6 +450,73 @@ module Jobs
       @lines = []
       @lock = Monitor.new
       @aborted = @lock.new_cond
+    end
+
+    # Runs a part of the job once, and returns its result. Every later attempt returns the stored result.
+    #
+    # options: each, retry, backoff, timeout. The block receives a Jobs::Step.
+    def step(name, **options, &part)
+      use({ kind: "step", name: name, options: Json.request(options) }, part)
+    end
+
+    # Continues the job after a time: seconds, or a text such as "2h". Ends the attempt.
+    def sleep(name, duration)
+      use(kind: "sleep", name: name, duration: Json.seconds(duration))
+    end
+
+    # Continues the job with the data of a signal, or with nil after the timeout. Ends the attempt.
+    def wait_for(name, key:, timeout:, **options)
+      use(kind: "wait", name: name, options: { key: key, timeout: Json.seconds(timeout), **options })
+    end
+
+    # Runs another job, and continues with its result. Ends the attempt. options: those of a push, and giveUpAfter.
+    def run(name, class_name, args = [], **options)
+      use(kind: "child", name: name, class: class_name.to_s, args: args, options: Json.request(options))
+    end
+
+    # Calls the block for each item. A later attempt continues after the last item that was done.
+    #
+    # source: called with a cursor, nil at first; returns the items after it. cursor: returns the cursor after an item; default: the
+    # number of items done. Returns the number of items of this attempt.
+    def each(name, source, cursor: nil)
+      after = use(kind: "cursor", name: name)
+      count = stored = 0
+      at = Jobs.now
+      store = lambda do
+        use(kind: "cursor", name: name, cursor: after) if count > stored
+        stored = count
+        at = Jobs.now
+      end
+      begin
+        source.call(after).each do |item|
+          yield item
+          count += 1
+          after = cursor ? cursor.call(item) : after.to_i + 1
+          store.call if Jobs.now - at >= 1
+          raise_if_aborted
+        end
+      rescue StandardError
+        store.call
+        raise
+      end
+      store.call
+      count
+    end
+
+    # Sends a request. If the server asks for the program's part of a step, runs it, and sends its result.
+    def use(request, part = nil)
+      body = { **report, call: @calls += 1, **request }
+      Json.check(body, "")
+      answer = @send_step.call(body)
+      if answer["run"] && part
+        outcome, error = outcome_of_part(part, answer["run"])
+        answer = @send_step.call({ **body, result: outcome })
+      end
+      return answer["done"]["value"] if answer["done"]
+      raise AttemptEnded, "The attempt has ended" unless (failed = answer["failed"])
+      raise error if error && !%w[StepFailed ChildFailed].include?(failed["class"])
+
+      raise StepFailed.new(failed["class"], failed["message"])
     end
 
     # Reports the progress of the job.
@@ -448,6 +567,17 @@ module Jobs
       end
     end
 
+    private
+
+    def outcome_of_part(part, run)
+      limit = run["timeoutMs"] && run["timeoutMs"] / 1000.0
+      value = part.call(Step.new(run["idempotencyKey"], run["attempt"], limit))
+      Json.check(value, "The result")
+      [{ end: "succeeded", result: value }.compact, nil]
+    rescue StandardError => e
+      [Outcome.of(e), e]
+    end
+
     # The log of a job: ctx.log.info("half of it").
     class Log
       def initialize(context)
@@ -457,6 +587,20 @@ module Jobs
       %w[debug info warn error].each do |level|
         define_method(level) { |message| @context.add_line(level, message) }
       end
+    end
+  end
+
+  # How an attempt, or a part of one, has ended with an error.
+  module Outcome
+    MAX_TEXT = 20_000
+
+    def self.of(error)
+      return { end: "snooze", in: error.delay } if error.is_a?(Snooze)
+
+      ending = { Discard => "discard", Kill => "kill" }.find { |kind, _| error.is_a?(kind) }&.last || "failed"
+      name = error.is_a?(Aborted) ? error.reason : error.class.name.to_s
+      stack = (error.backtrace || []).first(50).map { |at| "at #{at}".scrub[0, Context::MAX_LINE] }
+      { end: ending, error: { class: name, message: error.message.to_s.scrub[0, MAX_TEXT], stack: stack } }
     end
   end
 
@@ -485,7 +629,6 @@ module Jobs
     # Outcomes share a request up to this size, which the server bounds. A larger result isn't sent.
     MAX_REQUEST = 1_000_000
     MAX_RESULT = 500_000
-    MAX_TEXT = 20_000
     TAKE_WAIT = 25
     # Seconds between heartbeats while jobs run, and after a job has begun.
     BUSY_BEAT = 1.0
@@ -515,6 +658,8 @@ module Jobs
       @running = {}
       # Each with the job as it was given.
       @ended = []
+      # Connections for steps that no thread uses.
+      @lines = []
       @take = 0
     end
 
@@ -628,7 +773,7 @@ module Jobs
     end
 
     def start(job)
-      context = Context.new(job, @client)
+      context = Context.new(job, @client, method(:use))
       @lock.synchronize do
         @running[context.token] = context
         @changed.broadcast
@@ -643,7 +788,19 @@ module Jobs
       result = @executor ? @executor.wrap { handler.call(context) } : handler.call(context)
       finish(context, success(context, result))
     rescue Exception => e # Also what a handler shouldn't raise: SystemExit, NotImplementedError.
-      finish(context, outcome_of(e))
+      finish(context, Outcome.of(e))
+    end
+
+    # Sends a request for a step, on a connection that no other thread uses.
+    def use(body)
+      line = @lock.synchronize { @lines.pop } || Line.new(@url, @token, keep: true)
+      request(line, "/work/step", body, 0) || { "ends" => true }
+    rescue Error => e
+      raise unless e.status == 409 && e.field == "token"
+
+      { "ends" => true } # The job is no longer this worker's.
+    ensure
+      @lock.synchronize { @lines << line }
     end
 
     def success(context, result)
@@ -654,15 +811,6 @@ module Jobs
 
       context.log.warn("The result wasn't kept: #{size} characters")
       { end: "succeeded" }
-    end
-
-    def outcome_of(error)
-      return { end: "snooze", in: error.delay } if error.is_a?(Snooze)
-
-      ending = { Discard => "discard", Kill => "kill" }.fetch(error.class, "failed")
-      name = error.is_a?(Aborted) ? error.reason : error.class.name.to_s
-      stack = (error.backtrace || []).first(50).map { |at| "at #{at}".scrub[0, Context::MAX_LINE] }
-      { end: ending, error: { class: name, message: error.message.to_s.scrub[0, MAX_TEXT], stack: stack } }
     end
 
     def finish(context, outcome)

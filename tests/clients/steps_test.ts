@@ -7,6 +7,7 @@ import { Lab } from "./lab.ts";
 const PROGRAMS = [
   { runtime: "Node", command: ["node", "steps.mjs"] },
   { runtime: "Python", command: ["python3", "steps.py"] },
+  { runtime: "Ruby", command: ["ruby", "steps.rb"] },
 ];
 
 for (const { runtime, command } of PROGRAMS) {
