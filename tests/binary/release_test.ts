@@ -3,6 +3,7 @@
  * packages. `package_test.ts` installs those of the real one.
  */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import config from "../../deno.json" with { type: "json" };
 import { billOfMaterials, debianCopyright, licenseTexts } from "../../scripts/release/bill.ts";
 import { clientPackages } from "../../scripts/release/clients.ts";
 import { ASSETS, ComponentError, componentsOf } from "../../scripts/release/components.ts";
@@ -146,6 +147,11 @@ Deno.test("every license among the sources belongs to a part", async () => {
   assertEquals(ASSETS.map(({ file }): string => file).sort(), files);
 });
 
+Deno.test("the clients have the version of the program", async () => {
+  const packages = (await clientPackages(PROGRAM)).map(({ path }) => path);
+  assertEquals(packages, [`jobs-client-${config.version}.tgz`, `jobs_client-${config.version}-py3-none-any.whl`]);
+});
+
 Deno.test("the clients install without a registry", async () => {
   requireTool("node");
   requireTool("python3");
@@ -162,7 +168,10 @@ Deno.test("the clients install without a registry", async () => {
   );
   assertEquals(await runHere("node", [`${folder.path}/a.mjs`]), "function");
   const script = "import importlib.metadata as m, jobs_client; print(m.version('jobs-client'), jobs_client.__file__)";
-  assertEquals(await runHere("python3", ["-c", script], { PYTHONPATH: wheel! }), `0.1.0 ${wheel}/jobs_client.py`);
+  assertEquals(
+    await runHere("python3", ["-c", script], { PYTHONPATH: wheel! }),
+    `${config.version} ${wheel}/jobs_client.py`,
+  );
   assertEquals(await runHere("python3", ["-m", "zipfile", "-t", wheel!]), "Done testing");
 });
 
