@@ -21,6 +21,11 @@ onBothStores("settings list the API tokens by name, scope and last use, without 
   for (const secret of [ci.secret, ci.token, eye.secret, eye.token, "sha256$"]) assert(!text.includes(secret));
 }, { users: [`ci:push(class=Mail,queue=low):${ci.secret}`, `eye:reader:${eye.secret}`] });
 
-onBothStores("without API tokens, settings say how to generate one", async ({ visitor }) => {
-  assertStringIncludes((await visitor().visit("/settings")).text, "jobs web --new-token NAME");
-});
+onBothStores(
+  "without API tokens and a configuration, settings say how to generate a token, and show no list",
+  async ({ visitor }) => {
+    const { text } = await visitor().visit("/settings");
+    assertStringIncludes(text, "jobs web --new-token NAME");
+    assert(!text.includes("Effective settings"));
+  },
+);

@@ -36,26 +36,28 @@ export function SettingsPage({ view, settings, tokens, mask }: {
           )
           : <Tokens view={view} tokens={tokens} />}
       </section>
-      <section aria-labelledby="settings-title">
-        <h2 id="settings-title">Effective settings of this process</h2>
-        <table class="list">
-          <TableHead columns={["Setting", "Value", "From", "Meaning"]} />
-          <tbody>
-            {settings.map(({ key, value, origin, about }) => (
-              <tr>
-                <td data-label="Setting" class="mono nowrap">{key}</td>
-                <td data-label="Value" class="value">
-                  <Value value={mask.value(value)} />
-                </td>
-                <td data-label="From" class="nowrap">
-                  {origin === "default" ? <span class="note">default</span> : origin}
-                </td>
-                <td data-label="Meaning" class="meaning note">{about}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      {settings.length > 0 && (
+        <section aria-labelledby="settings-title">
+          <h2 id="settings-title">Effective settings of this process</h2>
+          <table class="list">
+            <TableHead columns={["Setting", "Value", "From", "Meaning"]} />
+            <tbody>
+              {settings.map(({ key, value, origin, about }) => (
+                <tr>
+                  <td data-label="Setting" class="mono nowrap">{key}</td>
+                  <td data-label="Value" class="value">
+                    <Value value={mask.value(value)} />
+                  </td>
+                  <td data-label="From" class="nowrap">
+                    {origin === "default" ? <span class="note">default</span> : origin}
+                  </td>
+                  <td data-label="Meaning" class="meaning note">{about}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
     </Layout>
   );
 }
