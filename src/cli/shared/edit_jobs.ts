@@ -27,6 +27,7 @@ import { print, printError, printJson } from "../terminal/output.ts";
 import { LongWork } from "../terminal/progress.ts";
 import { parseState } from "./states.ts";
 import { withStore } from "./store.ts";
+import { remarkUndo, undoOf } from "./undo.ts";
 import { printList } from "../terminal/table.ts";
 
 /** The options of every command that acts on jobs. */
@@ -158,6 +159,7 @@ async function editByJid(
   const isDry = flags["dry-run"];
   if (!isDry && isRemoval(action)) confirmHere(imperative, await removedText(store, jids, action), flags);
   const given = { action, jids, ...(queue !== undefined && { queue }) };
+  const before = isDry || flags.json ? [] : await store.jobs.find(jids);
   const { changed = 0, aborted = 0, failures = [] } = isDry
     ? await editJids({ store, clock: systemClock }, given, { isDry })
     : await actHere(store, editJobs, given);
@@ -171,6 +173,7 @@ async function editByJid(
     });
   } else if (isDry) print(`Would ${imperative.toLowerCase()} ${jobCount(changed)}${suffix}`);
   else if (changed > 0 || failures.length === 0) print(`${past} ${jobCount(changed)}${suffix}`);
+  if (failures.length === 0) remarkUndo(undoOf(action, jids, before));
   if (aborted > 0 && !flags.json) await attempt(() => reportAborted(store, aborted, jids));
   return failures.length === 0 ? 0 : 1;
 }

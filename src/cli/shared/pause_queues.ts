@@ -13,8 +13,10 @@ import { UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 import { actHere, inputOf } from "./act.ts";
 import { report } from "./report.ts";
+import { shellWord } from "../../text/shell.ts";
 import { shownQueue } from "../../text/queues.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
+import { remarkUndo } from "./undo.ts";
 
 const ACTIONS = {
   pause: { all: queues.pauseAll, queue: queues.pauseQueue, group: queues.pauseGroup, past: "Paused" },
@@ -52,6 +54,7 @@ export async function changePauses(
           : print(queues.map((queue) => `${past} ${queueText(queue)}`).join("\n")),
       ...remarks.map((remark) => () => remark !== undefined && printError(`jobs: ${remark}`)),
       () => verb === "resume" && remarkQuiet(workers),
+      () => verb === "pause" && !flags.json && remarkUndo(["jobs resume", ...names.map(shellWord)].join(" ")),
     );
     return 0;
   }, { make: verb === "pause" ? "unnamed" : "never" });
@@ -76,6 +79,9 @@ async function changeGroupPause(
     await report(
       () => flags.json ? printJson({ [past.toLowerCase()]: [queue], group }) : print(`${past} ${named}`),
       () => verb === "resume" && !before?.paused && printError(`jobs: ${named} wasn't paused`),
+      () =>
+        verb === "pause" && !flags.json &&
+        remarkUndo(`jobs resume ${shellWord(queue)} --group ${shellWord(group)}`),
     );
     return 0;
   }, { make: verb === "pause" ? "unnamed" : "never" });
