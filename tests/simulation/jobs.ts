@@ -163,7 +163,7 @@ export function handlersOn(machine: Machine, model: Model): Registry {
       watched(id, async (ctx, run) => {
         const once = (name: string, body: (attempt: number) => Promise<unknown>, retry = 0) =>
           ctx.step(name, async ({ attempt }) => {
-            model.steps.runs(id, name, run);
+            await model.steps.runs(id, name, run);
             await body(attempt);
             return `${name} at ${machine.world.time}`;
           }, retry > 0 ? { retry, backoff: 1 } : {}).then((value) => model.steps.returned(id, name, run, value));

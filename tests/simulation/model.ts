@@ -29,6 +29,8 @@ export interface Run {
   readonly machine: Machine;
   readonly start: number;
   readonly signal: AbortSignal;
+  /** It may have begun without a lease: programs begin what they have received, without another look. */
+  readonly isUnsure: boolean;
   end: number | undefined;
   /** `aborted`: its signal aborted, or it sleeps. */
   how: "returned" | "failed" | "snoozed" | "aborted" | undefined;
@@ -141,6 +143,12 @@ export class Model {
     this.#world.fail("a worker that is well keeps its leases", `${machine.name} has lost ${lost.join(", ")}`);
   }
 
+  /** Returns the worker that has the job of a run in the store. A look is an event: nothing else happens until it has ended. */
+  holder({ jid, machine }: Run): Promise<string | undefined> {
+    const { time } = this.#world;
+    return new Promise((resolve) => void this.#world.at(time, machine, async () => resolve(await this.#holder(jid))));
+  }
+
   /** @param holder the worker that has the job in the store */
   #checkLease({ id, jid, machine }: Run, holder: string | undefined): void {
     if (holder !== undefined && this.machines.get(holder.slice(-12)) === machine) return;
@@ -158,15 +166,17 @@ export class Model {
     const world = this.#world;
     const group = payload["group"] as string | undefined;
     const start = world.time;
-    const run: Run = { id, jid, attempt, queue, group, machine, start, signal, end: undefined, how: undefined };
+    const isUnsure = this.programs.has(machine) && this.wasHit(machine, start, start);
+    const run: Run = {
+      ...{ id, jid, attempt, queue, group, machine, start, signal, isUnsure },
+      ...{ end: undefined, how: undefined },
+    };
     const healthy = [...this.#running].filter((other) => {
       // The server waits for a program that it has told to end a job for a few seconds only.
       const isGivenUp = this.programs.has(other.machine) && other.signal.aborted;
       return !isGivenUp && !this.wasHit(other.machine, other.start, world.time);
     });
     world.note(`${machine.name} begins ${id} (attempt ${attempt}, ${jid})`);
-    // A program begins what it has received, without another look at its lease.
-    const isUnsure = this.programs.has(machine) && this.wasHit(machine, start, start);
     const twin = isUnsure ? undefined : healthy.find((other) => other.jid === jid);
     if (twin) {
       world.fail(
@@ -184,11 +194,7 @@ export class Model {
         world.fail("limits hold", `${id} begins while ${others[0]!.id} of its group runs`);
       }
     }
-    // A look at the store is an event: nothing else happens until it has ended.
-    const holder = await new Promise<string | undefined>((resolve) =>
-      void world.at(world.time, machine, async () => resolve(await this.#holder(jid)))
-    );
-    if (!isUnsure) this.#checkLease(run, holder);
+    if (!isUnsure) this.#checkLease(run, await this.holder(run));
     // A worker whose take is under way finds the job in it, and aborts it.
     const cancelledAt = this.#cancelled.get(jid);
     if (cancelledAt !== undefined && world.time - cancelledAt > this.#callsMs) {
@@ -293,7 +299,7 @@ export class Model {
 
   #judgeRepeats(id: string, runs: readonly Run[]): void {
     if (this.touched.has(id)) return;
-    const ended = runs.filter(({ how }) => how === "returned" || how === "failed");
+    const ended = runs.filter(({ how, isUnsure }) => !isUnsure && (how === "returned" || how === "failed"));
     for (const [i, run] of ended.entries()) {
       const again = ended.slice(i + 1).find(({ attempt, jid }) => jid === run.jid && attempt === run.attempt);
       const isDone = run.how === "returned" ? ended.slice(i + 1).find(({ jid }) => jid === run.jid) : undefined;

@@ -14,8 +14,7 @@ const ROUNDING_MS = 2;
 export class StepRules {
   readonly #world: World;
   readonly #model: Model;
-  /** The stored values: the first time that a run has got each, and that run. */
-  readonly #stored = new Map<string, { readonly value: unknown; readonly at: number; readonly run: Run }>();
+  readonly #stored = new Map<string, unknown>();
   readonly #firstAt = new Map<string, number>();
   readonly #received = new Map<number, string>();
   readonly #sent = new Map<number, string>();
@@ -27,22 +26,23 @@ export class StepRules {
   }
 
   /**
-   * A step's function runs. A run reads the stored steps when it begins. Another run stores them later only if this one has lost its
-   * lease, and a worker that was frozen or cut off learns that after a while.
+   * A step's function runs. The run that has the lease knows all stored steps. A worker that was frozen or cut off learns later that
+   * it has lost it: it repeats a step that another run has stored meanwhile.
    */
-  runs(id: string, name: string, run: Run): void {
-    const stored = this.#stored.get(`${run.jid} ${name}`);
-    if (stored === undefined || this.#model.touched.has(id)) return;
-    const isUnknown = stored.run !== run && stored.at > run.start;
-    if (isUnknown && this.#model.wasHit(run.machine, run.start, this.#world.time)) return;
+  async runs(id: string, name: string, run: Run): Promise<void> {
+    const model = this.#model;
+    if (!this.#stored.has(`${run.jid} ${name}`) || model.touched.has(id)) return;
+    const holder = await model.holder(run);
+    const isHolder = holder !== undefined && model.machines.get(holder.slice(-12)) === run.machine;
+    const isLast = model.runsOf(id).at(-1) === run;
+    if (!(isHolder && isLast) && model.wasHit(run.machine, run.start, this.#world.time)) return;
     this.#world.fail("a stored step doesn't run again", `${name} of ${id}`);
   }
 
   /** A step has returned its stored value. */
-  returned<Value>(id: string, name: string, run: Run, value: Value): Value {
+  returned<Value>(id: string, name: string, { jid }: Run, value: Value): Value {
     if (this.#model.touched.has(id)) return value;
-    const key = `${run.jid} ${name}`;
-    const before = this.#stored.getOrInsert(key, { value, at: this.#world.time, run }).value;
+    const before = this.#stored.getOrInsert(`${jid} ${name}`, value);
     if (before !== value) {
       this.#world.fail("a stored step keeps its value", `${name} of ${id}: ${before}, then ${value}`);
     }
