@@ -23,7 +23,7 @@ export class CronRules {
   /** The job of an occurrence begins. */
   begins(at: number, run: Run, running: readonly Run[]): void {
     const other = this.#jids.get(at);
-    if (other !== undefined && other !== run.jid) {
+    if (other !== undefined && other !== run.jid && !this.#model.isUndone) {
       this.#world.fail("a cron run has one job", `${run.id} has ${other} and ${run.jid}`);
     }
     this.#jids.set(at, run.jid);
@@ -38,6 +38,7 @@ export class CronRules {
    * @param open jids in the store
    */
   judge(records: readonly CronRecord[], open: ReadonlySet<string>): void {
+    if (this.#model.isUndone) return;
     const everyMs = Number.parseInt(this.#entry?.every ?? "1") * 1_000;
     const decided = new Map<number, CronRecord>();
     const fail = (message: string) => this.#world.fail("a cron run is decided once", message);

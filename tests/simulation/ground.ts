@@ -34,6 +34,12 @@ export interface Ground extends AsyncDisposable {
   connectNext?(machine: Machine, link: Link): Promise<Store>;
   /** Makes that store the one of this ground. Returns what the old one still has: one line each. */
   moveOn?(): Promise<readonly string[]>;
+  /** The store's server is killed and started again, with its data. Undefined: it has none. */
+  restart?(): Promise<void>;
+  /** Its replica receives nothing from now on. */
+  stopReplica?(): Promise<void>;
+  /** Its replica takes its place. */
+  failOver?(): Promise<void>;
   /** The jobs in the store, oldest first. */
   jobs(): Promise<readonly StoredJob[]>;
   /** Returns the ID of the worker that has a job. */

@@ -53,7 +53,7 @@ export class KeyRules {
   /** Checks a reply against the pushes before it. */
   answered(own: Push): void {
     const key = keyOf(own);
-    if (key === undefined || this.#model.clocksJumped) return;
+    if (key === undefined || this.#model.clocksJumped || this.#model.isUndone) return;
     const others = [...this.#model.pushes.values()].filter((other) => other !== own && keyOf(other) === key);
     const { throttle } = own.plan.options;
     const since = throttle === undefined ? own.sent - SETTLE_MS : own.sent - THROTTLE_MS;
@@ -70,6 +70,7 @@ export class KeyRules {
   }
 
   judge(): void {
+    if (this.#model.isUndone) return;
     const byKey = Map.groupBy(this.#model.pushes.values().filter((push) => keyOf(push) !== undefined), keyOf);
     for (const [key, pushes] of byKey) {
       if (key!.startsWith("id ")) this.#judgeOnce(key!, pushes);

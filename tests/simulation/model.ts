@@ -31,6 +31,7 @@ export interface Run {
   readonly signal: AbortSignal;
   /** It may have begun without a lease: programs begin what they have received, without another look. */
   readonly isUnsure: boolean;
+  readonly hasTimeout: boolean;
   end: number | undefined;
   /** `aborted`: its signal aborted, or it sleeps. */
   how: "returned" | "failed" | "snoozed" | "aborted" | undefined;
@@ -58,6 +59,8 @@ export class Model {
   readonly touched = new Set<string>();
   /** Whether a wall clock was set. */
   clocksJumped = false;
+  /** Whether the store has lost what it had acknowledged: keys, signals and runs of cron may come twice. */
+  isUndone = false;
   readonly keys: KeyRules;
   readonly groups: GroupRules;
   readonly steps: StepRules;
@@ -168,7 +171,18 @@ export class Model {
     const start = world.time;
     const isUnsure = this.programs.has(machine) && this.wasHit(machine, start, start);
     const run: Run = {
-      ...{ id, jid, attempt, queue, group, machine, start, signal, isUnsure },
+      ...{
+        id,
+        jid,
+        attempt,
+        queue,
+        group,
+        machine,
+        start,
+        signal,
+        isUnsure,
+        hasTimeout: payload["timeout"] !== undefined,
+      },
       ...{ end: undefined, how: undefined },
     };
     const healthy = [...this.#running].filter((other) => {
@@ -247,6 +261,24 @@ export class Model {
     for (const run of this.#running) if (run.machine === machine) this.#running.delete(run);
   }
 
+  /**
+   * Everything acknowledged since a time may be lost: a replica has taken its place. Of a job that was stored or ran since
+   * then, only that it ends is known. Everything before holds.
+   */
+  undone(from: number): void {
+    this.isUndone = true;
+    for (const push of this.pushes.values()) if ((push.answered ?? Infinity) >= from) push.state = "unknown";
+    for (const [id, runs] of this.#runs) {
+      const last = runs.at(-1)!;
+      if ((last.end ?? Infinity) < from - SETTLE_MS) continue;
+      this.touched.add(id);
+      this.#touchedJids.add(last.jid);
+    }
+    for (const [jid, at] of this.#cancelled) if (at >= from - SETTLE_MS) this.#cancelled.delete(jid);
+    this.touchGroups();
+    this.steps.signalsStay();
+  }
+
   /** An operator was told that a job is cancelled. */
   cancelled(jid: string): void {
     this.#cancelled.set(jid, this.#world.time);
@@ -277,7 +309,9 @@ export class Model {
       if (end === "succeed" && isDead && has("returned") && this.hits === 0) {
         world.fail("a job that succeeds isn't dead", `${id} (${jid})`);
       }
-      if (["die", "kill", "crash"].includes(end) && !isDead) {
+      // A program that wasn't told of its timeout may have ended its job before the timeout was stored.
+      const wasLate = runs.some((run) => run.how === "returned" && this.#isLateEnd(run));
+      if (["die", "kill", "crash"].includes(end) && !isDead && !wasLate) {
         world.fail("a failed job is kept", `${id} (${jid}) failed in ${runs.length} runs, and isn't dead`);
       }
     }
@@ -289,6 +323,12 @@ export class Model {
     }
     this.groups.judge();
     this.keys.judge();
+  }
+
+  /** Whether a program's end of a job with a timeout, or the message of its timeout, may have come late. */
+  #isLateEnd({ machine, start, end, hasTimeout }: Run): boolean {
+    if (!hasTimeout || !this.programs.has(machine)) return false;
+    return this.#weather.slow > 0 || this.wasHit(machine, start, end! + SETTLE_MS);
   }
 
   /** Returns in how many runs of a job its worker may have died. */
@@ -304,7 +344,7 @@ export class Model {
       const again = ended.slice(i + 1).find(({ attempt, jid }) => jid === run.jid && attempt === run.attempt);
       const isDone = run.how === "returned" ? ended.slice(i + 1).find(({ jid }) => jid === run.jid) : undefined;
       const repeat = again ?? isDone;
-      if (repeat && !this.wasHit(run.machine, run.start, run.end! + SETTLE_MS)) {
+      if (repeat && !this.wasHit(run.machine, run.start, run.end! + SETTLE_MS) && !this.#isLateEnd(run)) {
         this.#world.fail(
           "a job whose worker is well runs once",
           `${id} ${run.how} on ${run.machine.name} at ${run.end}, and began again on ${repeat.machine.name} at ${repeat.start}`,

@@ -38,6 +38,8 @@ export type Deed =
   | { readonly do: "jump"; readonly of: number | "store" | "all"; readonly byMs: number }
   | { readonly do: "remote"; readonly how: RemoteTrouble; readonly forMs: number }
   | { readonly do: "migrate" }
+  /** The store's machine fails. `lagMs`: its replica, which takes its place, lacks what was stored within this time. */
+  | { readonly do: "crash"; readonly lagMs: number; readonly downMs: number }
   /** Operators. */
   | { readonly do: "restart"; readonly of: number }
   | { readonly do: "quiet"; readonly of: number; readonly forMs: number }
@@ -100,6 +102,10 @@ export function planOf(seed: number): Plan {
     }
   }
   if (random.chance(0.05)) acts.push({ at: when(random), do: "migrate" });
+  if (random.chance(0.1)) {
+    const crash = { lagMs: random.pick([0, 0, 200, 3_000]), downMs: random.pick([100, 3_000, 12_000]) };
+    acts.push({ at: when(random), do: "crash", ...crash });
+  }
   const remote = random.chance(0.25);
   if (remote) {
     for (let n = random.between(0, 4); n > 0; n--) {

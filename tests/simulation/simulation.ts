@@ -134,6 +134,28 @@ export class Simulation {
     }
   }
 
+  /** The machine of the store fails. A store that is a file fails with its workers. */
+  async #crash(lagMs: number, downMs: number): Promise<void> {
+    const { world, model, ground } = this.#in;
+    if (ground.failOver === undefined) {
+      model.hit(undefined);
+      for (const of of this.#places.all.keys()) this.#places.kill(of, downMs);
+      return this.#places.remote?.trouble("kill server", downMs);
+    }
+    const end = () => {
+      model.hit(undefined, downMs);
+      this.#places.cutAll(downMs);
+    };
+    if (lagMs === 0) return await ground.restart!().then(end);
+    const from = world.time;
+    await ground.stopReplica!();
+    world.at(from + lagMs, undefined, async () => {
+      await ground.failOver!();
+      model.undone(from);
+      end();
+    });
+  }
+
   #linkOf(of: number | "client" | "program"): Link | undefined {
     if (of === "program") return this.#places.remote?.link;
     return of === "client" ? this.#client.link : this.#places.at(of).link;
@@ -199,6 +221,8 @@ export class Simulation {
           places.startAll();
           this.#isMigrating = false;
         });
+      case "crash":
+        return await this.#crash(act.lagMs, act.downMs);
       case "restart":
         return void places.restart(act.of);
       case "quiet": {

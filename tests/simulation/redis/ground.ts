@@ -88,7 +88,30 @@ export class RedisGround implements Ground {
       ...{ hasSentinel: false, offset: () => "0", waitMs: WAIT_MS, wire: 7, deadLimits: ["10000", "15552000000"] },
     };
     const close = async () => void await Promise.all([...clients].map((one) => one.close()));
-    return Promise.resolve(redisStore({ ...shared, mover: new Mover(shared) }, close));
+    const store = redisStore({ ...shared, mover: new Mover(shared) }, close);
+    const { settle } = store.jobs;
+    // Only the client knows which outcomes were lost: it repeats a call whose reply it has not received.
+    store.jobs.settle = async (...args) => {
+      const result = await settle.apply(store.jobs, args);
+      link.observer.executed("jobs.settle", result, args);
+      return result;
+    };
+    return Promise.resolve(store);
+  }
+
+  restart(): Promise<void> {
+    this.#server.restart();
+    for (const line of [...this.#lines]) line.break("restart");
+    return Promise.resolve();
+  }
+
+  stopReplica(): Promise<void> {
+    return this.#server.stopReplica();
+  }
+
+  async failOver(): Promise<void> {
+    await this.#server.failOver();
+    await this.restart();
   }
 
   async #connect(machine: Machine, link: Link, replyTimeoutMs: number): Promise<SimulatedLine> {

@@ -1,6 +1,13 @@
 -- Reads the store for the judges, in one step: the jobs of all places, the batches, contradictions, and what is left over.
 -- ARGV: "all" for the leftovers, signals and cron records, too. Reply as JSON.
 local call = redis.call
+-- Keys that outlive the jobs of a run. Any other one must have an end.
+local KEPT = {
+  '^sim:', '^stat:', '^queues$', '^dead$', '^jobs:limits$', '^jobs:groups:limits:', '^jobs:classes$', '^jobs:ended', '^jobs:batch',
+  '^jobs:flow', '^jobs:cron:', '^jobs:session%-key$', '^jobs:measured', '^jobs:paused%-until$', '^jobs:steps:', '^jobs:waits$',
+}
+-- The limits that the simulation sets.
+local LIMITS, running = { narrow = 2, grouped = 1 }, {}
 local jobs, batches, wrong, left, signals, records = {}, {}, {}, {}, {}, {}
 local places, live = {}, {}
 local function keys(pattern)
@@ -27,7 +34,14 @@ local leases = keys('jobs:leases:*')
 for _, key in ipairs(leases) do
   local fields = call('HGETALL', key)
   for i = 2, #fields, 2 do
-    if string.find(fields[i - 1], ':') then add('lease', fields[i], string.sub(key, 13)) end
+    if string.find(fields[i - 1], ':') then
+      add('lease', fields[i], string.sub(key, 13))
+      local fine, job = pcall(cjson.decode, fields[i])
+      local limit = fine and LIMITS[job.queue]
+      local name = limit and job.queue .. ' ' .. (job.queue == 'grouped' and job.group or '')
+      if limit then running[name] = (running[name] or 0) + 1 end
+      if limit and running[name] > limit then wrong[#wrong + 1] = 'limits hold: ' .. running[name] .. ' run of ' .. name end
+    end
   end
 end
 table.sort(jobs, function(a, b) return a.jid < b.jid end)
@@ -55,6 +69,11 @@ if ARGV[1] == 'all' then
   for _, entry in ipairs(call('XRANGE', 'jobs:cron:log:tick', '-', '+')) do records[#records + 1] = entry[2][4] end
   local function report(what, key) left[#left + 1] = what .. ': ' .. key end
   for _, key in ipairs(leases) do report('a lease', key) end
+  for _, key in ipairs(keys('*')) do
+    local isKept = call('ZSCORE', 'sim:expiry', key)
+    for _, pattern in ipairs(KEPT) do isKept = isKept or string.find(key, pattern) end
+    if not isKept then report('a key', key) end
+  end
   for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do
     if worker ~= 'cancelled' then report('a worker', worker) end
   end

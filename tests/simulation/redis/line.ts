@@ -60,7 +60,7 @@ export class SimulatedLine implements Line {
     const lateMs = fault === "late" ? this.#link.lateness() : 0;
     this.#arrives = Math.max(this.#arrives, world.time + this.#link.travel() + lateMs);
     world.at(this.#arrives, undefined, async () => {
-      if (this.#link.isCut || fault === "lost before") return this.#break(`${label} lost before`);
+      if (this.#link.isCut || fault === "lost before") return this.break(`${label} lost before`);
       const reply = (settle: () => void) => this.#reply(pending, settle);
       if (BLOCKING.has(`${args[0]}`)) return await this.#block(args, (value) => reply(() => resolve(value)));
       const [outcome] = await Promise.allSettled([(async () => await this.#server.execute(args, how))()]);
@@ -71,7 +71,7 @@ export class SimulatedLine implements Line {
       world.note(
         `${this.#machine.name} ${label}${outcome.status === "rejected" ? ` ! ${outcome.reason?.message}` : ""}`,
       );
-      if (this.#link.isCut || fault === "lost after") return this.#break(`${label} lost after`);
+      if (this.#link.isCut || fault === "lost after") return this.break(`${label} lost after`);
       reply(() => outcome.status === "fulfilled" ? resolve(outcome.value) : reject(outcome.reason));
     });
     world.at(world.time + 2 * this.#replyTimeoutMs, this.#machine, () => {
@@ -107,7 +107,7 @@ export class SimulatedLine implements Line {
   }
 
   /** The server, or something between, ends the connection. The process learns it later. */
-  #break(why: string): void {
+  break(why: string): void {
     const { world } = this.#machine;
     world.note(`${this.#machine.name} ${why}`);
     if (this.#blocked) this.#server.unblock(this.#blocked);

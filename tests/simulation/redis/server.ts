@@ -34,6 +34,8 @@ redis.call('DEL', 'sim:messages')
 local full = {}
 for i, key in ipairs(ARGV) do full[i] = redis.call('LLEN', key) end
 return { messages, full }`;
+/** Copies everything to the other database. */
+const COPY = `for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', '1', 'REPLACE') end`;
 /** Performs a command that depends on the time. */
 const COMMAND = "return redis.call(unpack(ARGV))";
 const TIMED = new Set(["SET", "TIME", "PEXPIRE", "PUBLISH", "XADD", "SCAN", "SMEMBERS"]);
@@ -41,6 +43,7 @@ const TIMED = new Set(["SET", "TIME", "PEXPIRE", "PUBLISH", "XADD", "SCAN", "SME
 /** A script with the prelude, as the server has it. */
 interface LoadedScript {
   readonly name: string;
+  readonly text: string;
   readonly sha: string;
 }
 
@@ -60,9 +63,12 @@ export class SimulatedServer implements AsyncDisposable {
   world!: World;
   readonly #server: RedisServer;
   readonly #connection: Connection;
-  /** The scripts of the product by their digest. */
+  /** The scripts of the product by their digest, and by their text. */
   readonly #scripts: ReadonlyMap<string, LoadedScript>;
+  readonly #texts: ReadonlyMap<string, LoadedScript>;
   readonly #own: { readonly before: string; readonly after: string; readonly command: string };
+  /** The digests of those that were loaded since it started. */
+  readonly #loaded = new Set<string>();
   readonly #blocked = new Set<Blocked>();
 
   private constructor(
@@ -75,6 +81,7 @@ export class SimulatedServer implements AsyncDisposable {
     this.#server = server;
     this.#connection = connection;
     this.#scripts = scripts;
+    this.#texts = new Map(scripts.values().map((script) => [script.text, script]));
     this.#own = { before, after, command };
   }
 
@@ -88,7 +95,7 @@ export class SimulatedServer implements AsyncDisposable {
     const scripts = new Map<string, LoadedScript>();
     for (const { name, text, sha } of Object.values(SCRIPTS)) {
       const [first, ...rest] = text.split("\n");
-      scripts.set(sha, { name, sha: await load([first, virtualTime, ...rest].join("\n")) });
+      scripts.set(sha, { name, text, sha: await load([first, virtualTime, ...rest].join("\n")) });
     }
     const own = [BEFORE, AFTER, `${virtualTime}\n${COMMAND}`].map(load);
     return new SimulatedServer(server, connection, scripts, await Promise.all(own));
@@ -103,8 +110,25 @@ export class SimulatedServer implements AsyncDisposable {
   async renew(world: World): Promise<void> {
     this.world = world;
     this.clockError = 0;
+    this.restart();
+    await this.#connection.send(["FLUSHALL"]);
+  }
+
+  /** Starts it again, with its data. Connections are the caller's to break. */
+  restart(): void {
     this.#blocked.clear();
-    await this.#connection.send(["FLUSHDB"]);
+    this.#loaded.clear();
+  }
+
+  /** Its replica receives nothing from now on. */
+  async stopReplica(): Promise<void> {
+    await this.#connection.send(["EVAL", COPY, "0"]);
+  }
+
+  /** Its replica takes its place. */
+  async failOver(): Promise<void> {
+    await this.#connection.send(["SWAPDB", "0", "1"]);
+    this.restart();
   }
 
   /** Performs a command. */
@@ -171,8 +195,13 @@ export class SimulatedServer implements AsyncDisposable {
     const [name, ...rest] = args;
     if (name === "EVALSHA") {
       const script = this.#scripts.get(`${rest[0]}`);
-      if (script === undefined) throw new RedisError("NOSCRIPT No matching script");
+      if (script === undefined || !this.#loaded.has(script.sha)) throw new RedisError("NOSCRIPT No matching script");
       return [name, script.sha, ...rest.slice(1)];
+    }
+    if (name === "EVAL") {
+      const { sha } = this.#texts.get(`${rest[0]}`)!;
+      this.#loaded.add(sha);
+      return ["EVALSHA", sha, ...rest.slice(1)];
     }
     return TIMED.has(`${name}`) ? ["EVALSHA", this.#own.command, "0", ...args] : args;
   }
