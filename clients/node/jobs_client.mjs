@@ -387,6 +387,10 @@ class Worker {
   #nonce = [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   #take = 0;
   #isQuiet = false;
+  /** When the last heartbeat was sent that has been answered. */
+  #heardAt = performance.now();
+  /** When it was noticed last that no heartbeat had been answered for long. */
+  #stoodStillAt = 0;
   /** Whether handlers run whose jobs were given back. */
   #isLeaving = false;
   #stop = new AbortController();
@@ -530,6 +534,7 @@ class Worker {
         continue;
       }
       const take = ++this.#take;
+      const since = performance.now();
       const { jobs } = await this.#request("/work/take", { take, limit, wait: "25s" }, {
         signal: this.#stop.signal,
         extraMs: 25_000,
@@ -538,7 +543,23 @@ class Worker {
           if (!this.#stop.signal.aborted) throw error;
           return { jobs: [] };
         });
-      for (const job of jobs) this.#begin(job);
+      for (const job of await this.#confirmed(jobs, since)) this.#begin(job);
+    }
+  }
+
+  /** Returns those jobs that are still this worker's: if it stood still after they were given, others may have them. */
+  async #confirmed(jobs, since) {
+    const isOnTime = performance.now() - this.#heardAt < this.#times.timeoutMs / 2 && this.#stoodStillAt < since;
+    if (jobs.length === 0 || isOnTime) return jobs;
+    const held = [...[...this.#running.values(), ...this.#ended].map(({ given }) => given), ...jobs];
+    const running = held.map(({ token }) => ({ token }));
+    try {
+      const { lost, aborted } = await this.#request("/work/heartbeat", { running }, { signal: this.#stop.signal });
+      const gone = new Set([...lost, ...aborted.map(({ token }) => token)]);
+      return jobs.filter(({ token }) => !gone.has(token));
+    } catch (error) {
+      if (!this.#stop.signal.aborted) throw error;
+      return [];
     }
   }
 
@@ -652,6 +673,8 @@ class Worker {
         if (signal.aborted) return;
         throw error;
       }
+      if (began - this.#heardAt > this.#times.timeoutMs / 2) this.#stoodStillAt = performance.now();
+      this.#heardAt = began;
       Atomics.add(this.#beats, 0, 1);
       this.#obey(orders);
       const hasWaited = performance.now() - began >= waitMs && waitMs > 0;
@@ -706,6 +729,7 @@ class Worker {
   async #again() {
     this.#registering ??= (async () => {
       this.#log("warn", "Unknown to the server: registering again", { running: this.#running.size });
+      this.#stoodStillAt = performance.now();
       await this.#register();
     })().finally(() => this.#registering = undefined);
     await this.#registering;

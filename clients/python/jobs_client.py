@@ -787,6 +787,11 @@ class Worker:
         self._id = ""
         self._nonce = os.urandom(6).hex()
         self._heartbeat = 5.0
+        self._timeout = 30.0
+        # When the last heartbeat was sent that has been answered.
+        self._heard_at = time.monotonic()
+        # When it was noticed last that no heartbeat had been answered for long.
+        self._stood_still_at = 0.0
         self._running: Dict[str, JobContext] = {}
         # Each with the job as it was given.
         self._ended: List[Any] = []
@@ -914,6 +919,7 @@ class Worker:
         self._id = answer["worker"]
         self._registrations += 1
         self._heartbeat = answer["heartbeatMs"] / 1000
+        self._timeout = answer["timeoutMs"] / 1000
         left = set(answer["running"])
         for token in [token for token in self._running if token not in left]:
             self._abort(token, "LeaseLost")
@@ -930,10 +936,23 @@ class Worker:
                     return
                 limit = min(_MAX_TAKEN, self._concurrency - len(self._running))
             self._take += 1
+            since = time.monotonic()
             body = {"take": self._take, "limit": limit, "wait": _TAKE_WAIT}
             answer = self._request(line, "/work/take", body, _TAKE_WAIT, {"jobs": list})
-            for one in answer.get("jobs", ()):
+            for one in self._confirmed(line, answer.get("jobs", []), since):
                 self._begin(one)
+
+    def _confirmed(self, line: "_Line", jobs: List[Dict[str, Any]], since: float) -> List[Dict[str, Any]]:
+        """Returns those jobs that are still this worker's: if it stood still after they were given, others may have them."""
+        is_on_time = time.monotonic() - self._heard_at < self._timeout / 2 and self._stood_still_at < since
+        if not jobs or is_on_time:
+            return jobs
+        with self._lock:
+            held = [*self._running, *(given["token"] for given, _ in self._ended), *(one["token"] for one in jobs)]
+        body = {"running": [{"token": token} for token in held]}
+        answer = self._request(line, "/work/heartbeat", body, 0, {"aborted": list, "lost": list})
+        lost = {*answer.get("lost", held), *(one["token"] for one in answer.get("aborted", ()))}
+        return [one for one in jobs if one["token"] not in lost]
 
     def _begin(self, given: Dict[str, Any]) -> None:
         payload = json.loads(given["payload"])
@@ -1054,6 +1073,9 @@ class Worker:
             began = time.monotonic()
             body = {"running": running, "rss": _rss(), **({"wait": wait} if wait else {})}
             orders = self._request(line, "/work/heartbeat", body, wait, {"aborted": list, "lost": list})
+            if began - self._heard_at > self._timeout / 2:
+                self._stood_still_at = time.monotonic()
+            self._heard_at = began
             for one in orders.get("aborted", ()):
                 self._abort(one["token"], one["reason"])
             for token in orders.get("lost", ()):
@@ -1115,6 +1137,7 @@ class Worker:
         with self._registering:
             if self._registrations == since:
                 self._say("warn", "Unknown to the server: registering again", running=len(self._running))
+                self._stood_still_at = time.monotonic()
                 self._register(line)
 
     def _repeat(self, line: "_Line", run: Callable[[], Dict[str, Any]]) -> Dict[str, Any]:

@@ -112,10 +112,10 @@ export class Gateway implements AsyncDisposable {
     return worker;
   }
 
-  /** Stops all workers: unfinished jobs return to their queues. */
+  /** Leaves all workers: their programs continue at another gateway, or at the next one here, with the jobs that they run. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort();
-    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
+    await Promise.all([...this.#workers.values()].map((worker) => worker.die()));
   }
 
   /** Drops the workers of programs that are gone. */

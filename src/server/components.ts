@@ -63,6 +63,7 @@ export interface Components {
   readonly manager: Manager;
   readonly scheduler: Scheduler;
   readonly heartbeat: Heartbeat;
+  readonly lostLeases: LostLeases;
   readonly work: Work;
   /** Undefined if no class is isolated. */
   readonly horses: HorsePool | undefined;
@@ -288,6 +289,6 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   ];
   return {
     ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
-    ...{ settler, fetcher, manager, scheduler, heartbeat, work, horses },
+    ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses },
   };
 }

@@ -166,9 +166,10 @@ export class Launcher implements Controls {
     this.#components.fetcher.wake();
   }
 
-  /** Sends the heartbeat of a guest, which has just reported. */
+  /** Sends the heartbeat of a guest, which has just reported. Jobs that it lost before are aborted then. */
   async beat(): Promise<void> {
     await this.#components.heartbeat.step();
+    await this.#components.lostLeases.answered();
   }
 
   /** Resolves when the outcomes of all ended jobs are stored. */

@@ -28,6 +28,8 @@ export class HttpLine implements AsyncDisposable {
   readonly requests: Map<string, number> = new Map();
   /** The number of open requests by the last part of their path. */
   readonly open: Map<string, number> = new Map();
+  /** The number of replies that wait. */
+  withheld = 0;
   readonly #server: Server;
   readonly #target: () => string;
   readonly #faults = new Map<string, Fault[]>();
@@ -103,7 +105,11 @@ export class HttpLine implements AsyncDisposable {
     });
     const body = Buffer.from(await reply.arrayBuffer());
     if (fault === "cut after") return void response.destroy();
-    if (fault === "withhold") await this.#release.promise;
+    if (fault === "withhold") {
+      this.withheld++;
+      await this.#release.promise;
+      this.withheld--;
+    }
     response.writeHead(reply.status, {
       ...Object.fromEntries(reply.headers),
       "content-length": body.length,

@@ -86,6 +86,11 @@ export class LostLeases {
     return this.#asking!.answered;
   }
 
+  /** Resolves when the current question is answered, if there is one. Never rejects. */
+  async answered(): Promise<void> {
+    await this.#asking?.answered.catch(() => {});
+  }
+
   async #dropLost(): Promise<void> {
     const { store, worker } = this.#options;
     const tokens = this.#tokens();

@@ -173,19 +173,19 @@ export const life: readonly Case[] = [
       assertEquals((await scene.noted()).length, 4);
     },
   },
-  {
-    does: "continues its jobs when its gateway is killed",
+  ...(["SIGKILL", "SIGTERM"] as const).map((signal): Case => ({
+    does: `continues its jobs when its gateway is replaced by ${signal}`,
     async run(scene) {
       const gateway = scene.use(await scene.lab.newGateway());
       await scene.start({ url: gateway.url });
       const jid = await scene.push(["note", scene.notes, 2]);
       await scene.bench.until(async () => (await scene.noted()).length === 1, "it runs");
-      await gateway.replace();
+      await gateway.replace(signal);
       const { state, attempt } = await scene.ended(jid);
       assertEquals([state, attempt, await scene.noted()], ["succeeded", 1, [jid]]);
       assertEquals((await scene.run("echo")).state, "succeeded");
     },
-  },
+  })),
 ];
 
 async function ends(

@@ -90,6 +90,30 @@ export const lines: readonly Case[] = [
       assertEquals((await scene.noted()).sort(), [...jids, third].sort());
     },
   },
+  {
+    does: "begins no job that it lost while it was frozen with the reply",
+    async run(scene) {
+      const { url } = await scene.lab.gateway("mortal");
+      const line = scene.use(await HttpLine.start(() => url));
+      const frozen = await scene.start({ url: line.url });
+      line.spoil("take", "withhold");
+      const jid = await scene.push(["note", scene.notes, 0]);
+      await scene.bench.until(() => line.left === 0 && line.withheld === 1, "the reply is withheld");
+      frozen.kill("SIGSTOP");
+      line.release();
+      await scene.start({ url });
+      assertEquals((await scene.ended(jid)).state, "succeeded");
+      frozen.kill("SIGCONT");
+      // It is back, and performs the next jobs.
+      await scene.bench.until(
+        async () => (await scene.workers()).filter(({ alive }) => alive).length === 2,
+        "it is back",
+      );
+      const next = await Promise.all([1, 2, 3, 4, 5, 6].map(() => scene.push(["note", scene.notes, 0.2])));
+      for (const one of next) assertEquals((await scene.ended(one)).state, "succeeded");
+      assertEquals((await scene.noted()).sort(), [jid, ...next].sort());
+    },
+  },
 ];
 
 /** Every request of a worker in its life after its registration. */

@@ -48,9 +48,9 @@ export class GatewayProcess implements AsyncDisposable {
     return gateway;
   }
 
-  /** Kills it, and starts it again. */
-  async replace(): Promise<void> {
-    this.#process.kill("SIGKILL");
+  /** Ends it, and starts it again. */
+  async replace(signal: Deno.Signal): Promise<void> {
+    this.#process.kill(signal);
     await this.#process.status();
     await this.#start();
   }
