@@ -214,8 +214,8 @@ export interface JobContext {
   /** Calls a function for each item; a later attempt continues after the last one. Returns the number of items of this attempt. */
   each<Item>(
     name: string,
-    // deno-lint-ignore no-explicit-any
     source: (
+      // deno-lint-ignore no-explicit-any
       cursor: any,
     ) => Iterable<Item> | AsyncIterable<Item> | Promise<Iterable<Item>>,
     run: (item: Item) => unknown,

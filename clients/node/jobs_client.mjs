@@ -640,7 +640,7 @@ class Worker {
       try {
         answer = await this.#request("/work/settle", { outcomes });
       } catch (error) {
-        // One end that the server refuses fails its own job, and holds back no other.
+        // One end that the server refuses fails that job, and holds back no other.
         if (!REFUSED.has(error.status) || this.#ended[0].isRefused) throw error;
         if (outcomes.length > 1) limit = Math.ceil(outcomes.length / 2);
         else this.#ended[0] = { ...this.#ended[0], isRefused: true, outcome: refusedOutcome(outcomes[0], error) };
@@ -975,7 +975,11 @@ function stackOf(error) {
 /** Returns the causes of an error, one line each. */
 function causesOf(error) {
   const lines = [];
-  for (let cause = error?.cause; cause != null && lines.length < MAX_CAUSES; cause = cause.cause) {
+  for (
+    let cause = error?.cause;
+    cause !== undefined && cause !== null && lines.length < MAX_CAUSES;
+    cause = cause.cause
+  ) {
     const name = typeof cause.name === "string" ? `${cause.name}: ` : "";
     lines.push(`caused by ${name}${cause.message ?? show(cause)}`.slice(0, MAX_CAUSE_CHARS));
   }
