@@ -226,7 +226,8 @@ export interface JobContext {
 /** Performs the jobs of a class; `options` are those of its jobs. */
 // deno-lint-ignore no-explicit-any
 export type Handler = ((ctx: JobContext, ...args: any[]) => unknown) & {
-  options?: JobOptions;
+  /** `schema`: a JSON Schema or a Standard Schema of the list of arguments, or a list with one of each argument. */
+  options?: JobOptions & { schema?: object };
 };
 
 export interface WorkOptions {

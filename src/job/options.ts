@@ -268,7 +268,7 @@ export const JOB_OPTIONS = {
   }),
   schema: option({
     kind: argsSchema,
-    on: ["class"],
+    on: ["class", "exec"],
     default: "none",
     about:
       "a [JSON Schema](../guides/schemas.md) of the list of arguments, or a list with one for each argument; a push that doesn't " +

@@ -74,7 +74,7 @@ for (const [name, [valid, invalid]] of Object.entries(VALUES)) {
 Deno.test("exec and cron entries accept the options of a class, except those that need a function or another field", () => {
   const ofClass = optionNames("class");
   const missing = (place: "exec" | "cron") => ofClass.filter((name) => !optionNames(place).includes(name));
-  assertEquals(missing("exec"), ["display_class", "wrapped", "schema", "isolate", "retryIn"]);
+  assertEquals(missing("exec"), ["display_class", "wrapped", "isolate", "retryIn"]);
   const keyed = [
     "unique_for",
     "unique_key",

@@ -131,8 +131,7 @@ class Reader {
     const [single] = SINGLE.exec(this.#source.slice(this.#at))!;
     this.#at += single.length;
     if (/^\\[1-9k]/.test(single)) throw new SyntaxError("backreferences aren't supported");
-    const one = /^[\\[.]/.test(single) ? new RegExp(`^${single}$`, "u") : undefined;
-    const accepts = one === undefined ? (char: string) => char === single : (char: string) => one.test(char);
+    const accepts = /^[\\[.]/.test(single) ? classOf(single) : (char: string) => char === single;
     return (program) => program.add({ op: "char", accepts });
   }
 
@@ -181,31 +180,41 @@ const SINGLE =
 
 const WORD = /^\w$/;
 
+/** Returns whether a character is in a class, with the answers for ASCII kept. */
+function classOf(source: string): (char: string) => boolean {
+  const one = new RegExp(`^${source}$`, "u");
+  const known: (boolean | undefined)[] = [];
+  return (char) => {
+    const code = char.charCodeAt(0);
+    return code < 128 ? known[code] ??= one.test(char) : one.test(char);
+  };
+}
+
 function isBoundary(chars: readonly string[], at: number): boolean {
   return WORD.test(chars[at - 1] ?? "") !== WORD.test(chars[at] ?? "");
 }
 
 /** Returns whether a program matches at a place, or at any later one. */
 function matches(program: Program, chars: readonly string[], from: number, anywhere: boolean, steps: Steps): boolean {
-  let current: number[] = [];
+  let pending: number[] = [];
+  let next: number[] = [];
+  /** For each instruction, the last place at which it was followed, counted from 1. */
+  const seen = new Uint32Array(program.length);
   for (let at = from;; at++) {
-    const next: number[] = [];
-    const seen = new Uint8Array(program.length);
-    const pending = current;
     if (anywhere || at === from) pending.push(0);
     while (pending.length > 0) {
       const index = pending.pop()!;
-      if (seen[index] === 1) continue;
-      seen[index] = 1;
+      if (seen[index] === at + 1) continue;
+      seen[index] = at + 1;
       steps.count();
       const instruction = program[index]!;
       if (instruction.op === "match") return true;
-      if (instruction.op === "fork") pending.push(...instruction.to);
+      if (instruction.op === "fork") { for (const to of instruction.to) pending.push(to); }
       else if (instruction.op === "assert") {
         if (instruction.holds(chars, at, steps)) pending.push(index + 1);
       } else if (at < chars.length && instruction.accepts(chars[at]!)) next.push(index + 1);
     }
     if (at >= chars.length || next.length === 0 && !anywhere) return false;
-    current = next;
+    [pending, next] = [next, pending];
   }
 }
