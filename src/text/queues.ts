@@ -20,7 +20,7 @@ export const QUEUE_COLUMNS = {
     text: (queue) =>
       [
         pauseText(queue),
-        queue.limit && `limited: ${limitUse(queue.limit)}`,
+        queue.limit && `${queue.limit.freeInMs === 0 ? "limit" : "at its limit"}: ${limitUse(queue.limit)}`,
         queue.heldGroups !== undefined && heldGroupsText(queue.heldGroups),
       ].filter(Boolean).join(", "),
     isState: true,

@@ -24,7 +24,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     await bench.push("Note", [bench.notes, "not limited"]);
     await bench.noted("not limited");
     assertEquals(await starts(), 2);
-    assertMatch((await command("queues")).stdout, /reports +2 .*limited: 2 of 2 running/);
+    assertMatch((await command("queues")).stdout, /reports +2 .* at its limit: 2 of 2 running/);
 
     first.kill("SIGKILL");
     await bench.until(async () => await starts() === 4, "the other takes over");
