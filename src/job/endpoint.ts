@@ -39,6 +39,20 @@ export interface Endpoint {
   readonly options: OptionsOn<"exec">;
 }
 
+/** A host of endpoints whose circuit isn't closed: its jobs wait, because requests to it keep failing. */
+export interface OpenCircuit {
+  /** `app.internal:8443`. */
+  readonly host: string;
+  /** `halfOpen`: the next job probes the host. */
+  readonly state: "open" | "halfOpen";
+  /** Failures in a row. */
+  readonly failures: number;
+  /** When it opened first, in epoch milliseconds. */
+  readonly since: number;
+  /** The last failure. */
+  readonly error: string;
+}
+
 /** The timeout of an endpoint's jobs, unless the entry or the job has one. */
 export const DEFAULT_ENDPOINT_TIMEOUT = "1m";
 

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Client } from "../client/client.ts";
+import type { Endpoints } from "../handlers/http/endpoints.ts";
 import type { HorsePool } from "../handlers/isolation/pool.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
@@ -67,6 +68,7 @@ export interface Components {
   readonly work: Work;
   /** Undefined if no class is isolated. */
   readonly horses: HorsePool | undefined;
+  readonly endpoints: Endpoints;
 }
 
 /** Gives the jobs of a guest to the processors. Its heartbeat has been sent: they can't be rescued any more. */
@@ -84,7 +86,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   // deno-lint-ignore no-explicit-any -- see `Loop`
   const loop = <Body extends LoopBody<any>>(body: Body) =>
     new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
-  const { registry, isolated, horses } = executionOf(options, clock);
+  const { registry, isolated, horses, endpoints } = executionOf(options, clock);
   const classCounters = new ClassCounters();
   const counters = new Counters();
   const classSync = loop(new ClassSync({ store, registry, clock }));
@@ -289,6 +291,6 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   ];
   return {
     ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
-    ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses },
+    ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses, endpoints },
   };
 }

@@ -135,6 +135,7 @@ export function workerJson(worker: WorkerInfo, jobJson: (job: RunningJobRecord) 
       class: worker.blocked.class,
       jid: worker.blocked.jid,
     },
+    circuits: worker.circuits?.map((circuit) => ({ ...circuit, since: isoTime(circuit.since)! })),
     running: worker.busy,
     memoryBytes: worker.rss,
     jobs: worker.work.map(jobJson),

@@ -73,6 +73,13 @@ for (const kind of ["SQLite", "Redis"] as const) {
     }, "five have failed, and the others wait");
     const counted = places.get("scheduled")!.filter(({ payload }) => JSON.parse(payload).retry_count !== undefined);
     assertEquals(counted, []);
+    const host = new URL(down.url).host;
+    await bench.until(
+      async () => (await bench.store.workers.list())[0]?.circuits?.[0]?.host === host,
+      "it is reported",
+    );
+    const doctor = await jobs(["doctor", "--store", bench.url]);
+    assertStringIncludes(doctor.stdout, `warning  jobs       The circuit of ${host} is open`);
   });
 
   Deno.test(`a cron entry and jobs push call an endpoint by its name, on ${kind}`, async () => {

@@ -33,6 +33,18 @@ export const workers: Cases = {
     assertAlmostEquals(heartbeatAt, t.now(), SLACK_MS);
   },
 
+  "a worker reports the hosts whose circuits are open": async (open) => {
+    await using t = await open();
+    const circuits = [
+      { host: "app.internal:8443", state: "open", failures: 7, since: 1_700_000_000_123, error: "ECONNREFUSED" },
+      { host: "b", state: "halfOpen", failures: 5, since: 1_700_000_000_123, error: "" },
+    ] as const;
+    await t.store.workers.heartbeat(workerRecord("a", { circuits }), TTL_MS);
+    await t.store.workers.heartbeat(workerRecord("b"), TTL_MS);
+    const found = Object.fromEntries((await t.store.workers.list()).map((worker) => [worker.id, worker.circuits]));
+    assertEquals(found, { a: circuits, b: undefined });
+  },
+
   "a worker reports that its event loop is blocked, with and without the job that blocks it, until it isn't": async (
     open,
   ) => {

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { shownUrl } from "../../job/endpoint.ts";
+import { type OpenCircuit, shownUrl } from "../../job/endpoint.ts";
 import { Discard, Timeout } from "../../job/errors.ts";
 import { parseLossless } from "../../job/json.ts";
 import { CutOutput } from "../../job/returned.ts";
@@ -18,7 +18,7 @@ import type { Log } from "../../log/log.ts";
 import type { JobContext } from "../context.ts";
 import { ProgramOutput } from "../isolation/program_output.ts";
 import type { OpenEndpoint } from "./endpoints.ts";
-import { Host, type HostEnd, type OpenCircuit, snooze } from "./host.ts";
+import { Host, type HostEnd, snooze } from "./host.ts";
 import { type Answer, type Connections, openConnections, post, PrivateAddress } from "./post.ts";
 import { requestOf } from "./request.ts";
 import { retryAfterMs } from "./retry_after.ts";

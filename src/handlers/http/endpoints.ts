@@ -7,12 +7,11 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import { DEFAULT_ENDPOINT_TIMEOUT, type Endpoint, shownUrl } from "../../job/endpoint.ts";
+import { DEFAULT_ENDPOINT_TIMEOUT, type Endpoint, type OpenCircuit, shownUrl } from "../../job/endpoint.ts";
 import type { Log } from "../../log/log.ts";
 import type { JobContext } from "../context.ts";
 import { ModeError, type OutsideClass } from "../execution_modes.ts";
 import type { Caller } from "./caller.ts";
-import type { OpenCircuit } from "./host.ts";
 
 export interface EndpointsOptions {
   readonly endpoints: readonly Endpoint[];

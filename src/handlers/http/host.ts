@@ -6,6 +6,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
+import type { OpenCircuit } from "../../job/endpoint.ts";
 import { Snooze } from "../../job/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { Circuit } from "./circuit.ts";
@@ -20,17 +21,8 @@ const LAST_SHARE = 0.2;
 /** While a probe runs, other jobs return after this time, up to three times as much. */
 const PROBE_PAUSE_MS = 1_000;
 
-/** A host whose circuit isn't closed, as workers report it. */
-export interface OpenCircuit {
-  readonly host: string;
-  readonly state: "open" | "halfOpen";
-  /** Failures in a row. */
-  readonly failures: number;
-  /** When it opened first, in epoch milliseconds. */
-  readonly since: number;
-  /** The last failure. */
-  readonly error: string;
-}
+/** A longer error is cut in what workers report. */
+const MAX_ERROR_CHARS = 200;
 
 export interface HostOptions {
   /** `app.internal:8443`. */
@@ -74,7 +66,13 @@ export class Host {
   get openCircuit(): OpenCircuit | undefined {
     const { state, failures } = this.#circuit;
     if (state === "closed") return undefined;
-    return { host: this.#options.name, state, failures, since: this.#openSince!, error: this.#error };
+    return {
+      host: this.#options.name,
+      state,
+      failures,
+      since: this.#openSince!,
+      error: this.#error.slice(0, MAX_ERROR_CHARS),
+    };
   }
 
   /**

@@ -9,7 +9,7 @@ import { cronAlerts } from "./cron_alerts.ts";
 import { crashAlerts, failureAlerts, retryAlerts, unhandledAlerts } from "./failure_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 import { hangAlerts } from "./hang_alerts.ts";
-import { heartbeatAlerts, stallAlerts, storeAlerts, workerAlerts } from "./worker_alerts.ts";
+import { circuitAlerts, heartbeatAlerts, stallAlerts, storeAlerts, workerAlerts } from "./worker_alerts.ts";
 
 /** Returns the problems, the worst first. */
 export function alertsOf(situation: Situation): Alert[] {
@@ -18,6 +18,7 @@ export function alertsOf(situation: Situation): Alert[] {
     ...workerAlerts(situation),
     ...heartbeatAlerts(situation),
     ...stallAlerts(situation),
+    ...circuitAlerts(situation),
     ...hangAlerts(situation),
     ...failureAlerts(situation),
     ...crashAlerts(situation),

@@ -95,6 +95,26 @@ Deno.test("reports a worker whose event loop is blocked, and a job that ignores 
   assertEquals(alerts({ workers: [{ ...WORKER, alive: false, blocked }] }).length, 1, "that it is offline says enough");
 });
 
+Deno.test("reports once a host whose circuit is open in several workers", () => {
+  const circuit = {
+    host: "app:1",
+    state: "open",
+    failures: 7,
+    since: NOW - 60_000,
+    error: "connect ECONNREFUSED",
+  } as const;
+  const workers = [
+    { ...WORKER, circuits: [circuit] },
+    { ...WORKER, id: "b", circuits: [{ ...circuit, state: "halfOpen" as const, since: NOW }] },
+    { ...WORKER, id: "c", alive: false, circuits: [{ ...circuit, host: "old:1" }] },
+  ];
+  const found = alerts({ workers }).filter(({ about }) => about === "jobs");
+  assertEquals(summary(found), [
+    ["bad", "The circuit of app:1 is open for 1m: its jobs wait", ["Show workers → /workers"]],
+  ]);
+  assertEquals(found[0]!.detail!.startsWith("Connect ECONNREFUSED (2 workers). "), true, found[0]!.detail);
+});
+
 Deno.test("reports offline workers, failures and growing retries, the worst first", () => {
   const offline = [1, 2, 3].map((pid) => ({ ...WORKER, pid, alive: false, heartbeatAt: NOW - 180_000 }));
   const found = alerts({

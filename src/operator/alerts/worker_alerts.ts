@@ -116,6 +116,30 @@ function ago({ heartbeatAt }: WorkerInfo, now: number): string {
   return `${formatDuration(Math.max(0, now - heartbeatAt))} ago`;
 }
 
+/** Hosts of HTTP endpoints fail, and their jobs wait. */
+export function circuitAlerts({ workers, now }: Situation): Alert[] {
+  const open = workers.flatMap(({ alive, circuits }) => alive ? circuits ?? [] : []);
+  return [...Map.groupBy(open, ({ host }) => host)].slice(0, MAX_OF_A_KIND).map(([host, circuits]) => {
+    const since = Math.min(...circuits.map((circuit) => circuit.since));
+    const by = circuits.length === 1 ? "one worker" : `${number(circuits.length)} workers`;
+    return {
+      kind: "bad",
+      about: "jobs",
+      title: `The circuit of ${host.slice(0, 80)} is open${ofDuration(now - since)}: its jobs wait`,
+      detail:
+        `${
+          sentence(circuits[0]!.error.slice(0, 200) || "its requests fail")
+        } (${by}). The jobs use no attempts, and one of them probes ` +
+        "the host every 10s to 5m.",
+      actions: [SHOW],
+    };
+  });
+}
+
+function ofDuration(ms: number): string {
+  return ms > 0 ? ` for ${formatDuration(ms)}` : "";
+}
+
 /** Jobs that block event loops, and those that ignore their signals. */
 export function stallAlerts({ workers, now }: Situation): Alert[] {
   return stallsOf(workers).slice(0, MAX_OF_A_KIND).map((stall) => ({

@@ -41,6 +41,16 @@ export const workerShape = object("", {
     class: optional(text("the class of that job")),
     jid: optional(text("the jid of that job")),
   })),
+  circuits: optional(list(
+    "hosts of HTTP endpoints that fail: their jobs wait",
+    object("", {
+      host: text("name and port"),
+      state: choice(["open", "halfOpen"], "`halfOpen`: the next job probes the host"),
+      failures: integer("failures in a row"),
+      since: time("when it opened first"),
+      error: text("the last failure"),
+    }),
+  )),
   running: integer("jobs that it runs"),
   memoryBytes: integer("resident memory"),
   jobs: list("the jobs that it runs", runningShape),

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { OpenCircuit } from "../../job/endpoint.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
 
 /** One running job, as shown to others. */
@@ -71,6 +72,8 @@ export interface WorkerRecord {
   readonly stopping?: boolean;
   /** Set while its event loop is blocked. */
   readonly blocked?: BlockedLoop;
+  /** The hosts of HTTP endpoints that fail. Absent if there are none. */
+  readonly circuits?: readonly OpenCircuit[];
   /** Jobs running now. */
   readonly busy: number;
   /** Resident memory in bytes. */

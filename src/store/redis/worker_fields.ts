@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { OpenCircuit } from "../../job/endpoint.ts";
 import { readWireTime, wireTime } from "../../job/raw.ts";
 import type { BlockedLoop, ClassTotals, RunningJobRecord, WorkerInfo, WorkerRecord } from "../port/workers.ts";
 
@@ -30,6 +31,7 @@ export function infoOf(worker: WorkerRecord): string {
     classes: worker.classes,
     totals: worker.totals,
     blocked: worker.blocked,
+    circuits: worker.circuits,
     stopping: worker.stopping,
     quietSince: worker.quietSince,
     heartbeatMs: worker.heartbeatMs,
@@ -85,8 +87,19 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     ...(Array.isArray(info["classes"]) && { classes: readStrings(info["classes"]) }),
     ...(isObject(info["totals"]) && { totals: readTotals(info["totals"]) }),
     ...(isObject(info["blocked"]) && { blocked: readBlocked(info["blocked"]) }),
+    ...(Array.isArray(info["circuits"]) && { circuits: info["circuits"].filter(isObject).map(readCircuit) }),
     heartbeatAt,
     alive,
+  };
+}
+
+function readCircuit({ host, state, failures, since, error }: Record<string, unknown>): OpenCircuit {
+  return {
+    host: readString(host) ?? "",
+    state: state === "halfOpen" ? state : "open",
+    failures: readNumber(failures) ?? 0,
+    since: readNumber(since) ?? 0,
+    error: readString(error) ?? "",
   };
 }
 

@@ -236,6 +236,7 @@ function readRecord(id: string, text: string): WorkerRecord {
       heartbeatMs: 0,
       stopping: true,
       blocked: {},
+      circuits: [],
       classes: [],
     };
     const fields = Object.entries(JSON.parse(text)).filter(([name, value]) =>

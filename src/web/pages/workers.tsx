@@ -21,6 +21,9 @@ import type { WorkerInfo } from "../../store/port/workers.ts";
 /** A worker's record may contain anything. */
 const MAX_WORD_CHARS = 200;
 
+/** Of a worker, at most this many failing hosts are shown. */
+const MAX_CIRCUITS = 5;
+
 /** The columns of running jobs. */
 export const RUNNING_COLUMNS: Columns<RunningRow> = {
   processor: { text: ({ task }) => cut(task, MAX_WORD_CHARS) },
@@ -100,6 +103,11 @@ export function WorkerTable({ view, workers, isShort = false }: {
             <WorkerState worker={worker} />
             <span class="class worker" title={workerName(worker)}>{workerName(worker)}</span>
             {tagsOf(worker).map((word) => <span class="tag">{word}</span>)}
+            {worker.circuits?.slice(0, MAX_CIRCUITS).map(({ host, state, error }) => (
+              <span class="badge warn" title={cut(error, MAX_WORD_CHARS)}>
+                {cut(host, MAX_WORD_CHARS)} {state === "open" ? "circuit open" : "circuit half open"}
+              </span>
+            ))}
             {!isShort && (
               <span class="line medium-only">
                 version {cut(worker.version, 40)}, started <Time at={worker.startedAt} now={view.now} />
