@@ -1,18 +1,19 @@
 /**
- * The packages of the clients: `jobs-client-VERSION.tgz` for npm, and a wheel for pip. Neither needs a registry.
+ * The packages of the clients: `jobs-client-VERSION.tgz` for npm, a wheel for pip, a gem for Ruby. None needs a registry.
  *
  * @module
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { file, type Member, zip } from "../archive.ts";
+import { gzipSync } from "node:zlib";
+import { file, type Member, tar, zip } from "../archive.ts";
 import { ROOT } from "../bundle.ts";
 import type { Program } from "./bill.ts";
 import { packedFolder, pathsIn } from "./packages.ts";
 
 /** Returns the packages by their names. */
 export async function clientPackages(program: Program): Promise<Member[]> {
-  return [await nodePackage(program), await pythonWheel(program)];
+  return [await nodePackage(program), await pythonWheel(program), await rubyGem(program)];
 }
 
 async function nodePackage(program: Program): Promise<Member> {
@@ -51,6 +52,50 @@ async function pythonWheel({ license, time }: Program): Promise<Member> {
     `${path},sha256=${createHash("sha256").update(content!).digest("base64url")},${content!.length}\n`
   );
   return file(`${name}-py3-none-any.whl`, zip([...files, file(record, `${rows.join("")}${record},,\n`)], time));
+}
+
+/** Makes the gem by the fields of the `.gemspec`: an archive of its files and of its description in YAML, as RubyGems writes it. */
+async function rubyGem({ license, time }: Program): Promise<Member> {
+  const spec = await Deno.readTextFile(join(ROOT, "clients/ruby/jobs-client.gemspec"));
+  const field = (key: string) => spec.match(new RegExp(`spec\\.${key} = \\[?"(.*?)"`))![1]!;
+  const files = [
+    ...(await filesOf("clients/ruby")).filter(({ path }) => path.endsWith(".rb")),
+    file("LICENSE", license),
+  ];
+  const requirement = (version: string) =>
+    [
+      "!ruby/object:Gem::Requirement",
+      "requirements:",
+      '- - ">="',
+      "  - !ruby/object:Gem::Version",
+      `    version: '${version}'`,
+    ]
+      .join("\n  ");
+  const description = [
+    "--- !ruby/object:Gem::Specification",
+    `name: ${field("name")}`,
+    `version: !ruby/object:Gem::Version\n  version: ${field("version")}`,
+    "platform: ruby",
+    `authors:\n- ${field("authors")}`,
+    `date: ${new Date(time * 1000).toISOString().slice(0, 10)} 00:00:00.000000000 Z`,
+    "dependencies: []",
+    `files:\n${files.map(({ path }) => `- ${path}`).join("\n")}`,
+    `licenses:\n- ${field("license")}`,
+    "metadata: {}",
+    `require_paths:\n- "."`,
+    `required_ruby_version: ${requirement(field("required_ruby_version").replace(">= ", ""))}`,
+    `required_rubygems_version: ${requirement("0")}`,
+    "specification_version: 4",
+    `summary: ${JSON.stringify(field("summary"))}`,
+    "",
+  ].join("\n");
+  const parts = [
+    file("metadata.gz", gzipSync(description, { level: 9 })),
+    file("data.tar.gz", gzipSync(tar(files, time), { level: 9 })),
+  ];
+  const sums = parts.map(({ path, content }) => `  ${path}: ${createHash("sha256").update(content!).digest("hex")}\n`);
+  const checksums = gzipSync(`---\nSHA256:\n${sums.join("")}`, { level: 9 });
+  return file(`${field("name")}-${field("version")}.gem`, tar([...parts, file("checksums.yaml.gz", checksums)], time));
 }
 
 async function filesOf(folder: string): Promise<Member[]> {

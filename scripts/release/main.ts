@@ -5,7 +5,7 @@
  *     deno run -A scripts/release/main.ts --binary dist/jobs [--output FOLDER] [--version VERSION] [--level 6]
  *
  *  1. For each target: the executable, the tarball, Debian's package.
- *  2. The library, the clients for Node and Python, the documentation (pages as text, and the site), the image.
+ *  2. The library, the clients for Node, Python and Ruby, the documentation (pages as text, and the site), the image.
  *  3. `jobs.cdx.json`, the bill of materials, and `LICENSES.txt`.
  *  4. `SHA256SUMS` of all.
  *

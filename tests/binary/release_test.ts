@@ -43,10 +43,10 @@ Deno.test("the packages have the same bytes in any folder, time zone and umask, 
   const installed = (await runHere("sh", ["-c", `dpkg-deb --fsys-tarfile ${deb} | tar -t`])).split("\n");
   const documents = (await runHere("git", ["ls-files", "docs/*.md"])).split("\n");
   assert(documents.length > 40);
-  const shared = [
-    ...["clients/node/jobs_client.mjs", "clients/node/jobs_client.d.mts", "clients/node/package.json"],
-    ...["clients/python/jobs_client.py", "clients/python/pyproject.toml"],
-  ];
+  const shared = (await runHere("git", ["ls-files", "clients"])).split("\n");
+  for (const language of ["node", "python", "ruby"]) {
+    assert(shared.some((path) => path.startsWith(`clients/${language}/`)));
+  }
   const others = ["prometheus/alerts.yml", "prometheus/scrape.yml", "grafana/jobs.json", "kubernetes/jobs.yaml"];
   others.push("logrotate/jobs");
   const expectedInside = [
@@ -149,16 +149,21 @@ Deno.test("every license among the sources belongs to a part", async () => {
 
 Deno.test("the clients have the version of the program", async () => {
   const packages = (await clientPackages(PROGRAM)).map(({ path }) => path);
-  assertEquals(packages, [`jobs-client-${config.version}.tgz`, `jobs_client-${config.version}-py3-none-any.whl`]);
+  assertEquals(packages, [
+    `jobs-client-${config.version}.tgz`,
+    `jobs_client-${config.version}-py3-none-any.whl`,
+    `jobs-client-${config.version}.gem`,
+  ]);
 });
 
 Deno.test("the clients install without a registry", async () => {
   requireTool("node");
   requireTool("python3");
+  requireTool("ruby");
   await using folder = await temporaryFolder();
   const packages = await clientPackages(PROGRAM);
   for (const { path, content } of packages) await Deno.writeFile(`${folder.path}/${path}`, content!);
-  const [npm, wheel] = packages.map(({ path }) => `${folder.path}/${path}`);
+  const [npm, wheel, gem] = packages.map(({ path }) => `${folder.path}/${path}`);
   const modules = `${folder.path}/node_modules/jobs-client`;
   await Deno.mkdir(modules, { recursive: true });
   await runHere("tar", ["-xzf", npm!, "-C", modules, "--strip-components=1"]);
@@ -167,7 +172,12 @@ Deno.test("the clients install without a registry", async () => {
     `import { JobsClient } from "jobs-client"; console.log(typeof JobsClient);`,
   );
   assertEquals(await runHere("node", [`${folder.path}/a.mjs`]), "function");
-  const script = "import importlib.metadata as m, jobs_client; print(m.version('jobs-client'), jobs_client.__file__)";
+  const home = `${folder.path}/gems`;
+  await runHere("gem", ["install", "--local", "--no-document", "--norc", "--install-dir", home, gem!]);
+  const ruby = `gem "jobs-client", "${config.version}"; require "jobs"; print $LOADED_FEATURES.grep(/jobs\\.rb/)`;
+  assertStringIncludes(await runHere("ruby", ["-e", ruby], { GEM_HOME: home, GEM_PATH: home }), home);
+  const script =
+    "import importlib.metadata as m, jobs_client, jobs_django; print(m.version('jobs-client'), jobs_client.__file__)";
   assertEquals(
     await runHere("python3", ["-c", script], { PYTHONPATH: wheel! }),
     `${config.version} ${wheel}/jobs_client.py`,
