@@ -34,6 +34,8 @@ export type { ClassOptions, JobRequest } from "./job/payload.ts";
 export type { EndpointEntry } from "./job/endpoint.ts";
 export type { Program } from "./job/program.ts";
 export type { EndState } from "./job/result.ts";
+export type { ArgsSchema, StandardSchema } from "./job/schema/args_schema.ts";
+export type { JsonSchema } from "./job/schema/json_schema.ts";
 export type { Step, StepKind, StepState } from "./job/step.ts";
 export type { RunningSuspects } from "./job/suspicion.ts";
 export type { Log, LogFields, LogLevel, LogOptions } from "./log/log.ts";

@@ -49,6 +49,11 @@ for (const kind of ["SQLite", "Redis"]) {
     const crontab = new Crontab({ store, client });
     const entry = { name: "m", every: "1h", class: "Mail", args: WRONG };
     await assertRejects(() => crontab.add(entry), CrontabError, `Cron entry "m": ${SAID}`);
+    await crontab.add({ ...entry, args: [{ email: "a@b" }] });
+    const Mail = defineJob("Mail", () => {}, { schema: [{ type: "string" }] });
+    const later = new Crontab({ store, client: new Client({ store, jobs: [Mail] }) });
+    const skipped = 'Cannot enqueue cron entry "m": args[0] is {"email":"a@b"}; expected string';
+    await assertRejects(() => later.run("m"), CrontabError, skipped);
 
     const on = { env: { JOBS_STORE: bench.url }, cwd: bench.folder };
     const pushed = await jobs(["push", "Mail", '{"email":5}'], on);
