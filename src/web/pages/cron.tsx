@@ -293,7 +293,7 @@ function CronEntryPage({ view, entry, shown, times, records }: {
               took: {},
               error: { class: "error", hasTitle: true, show: (_, text) => <div class="clip">{text}</div> },
               jid: {
-                class: "mono",
+                class: "mono nowrap",
                 show: ({ jid }) => jid && <a href={link(view, `/jobs/${encodeURIComponent(jid)}`)}>{jid}</a>,
               },
             }}
