@@ -176,11 +176,11 @@ Deno.test("the clients install without a registry", async () => {
   await runHere("gem", ["install", "--local", "--no-document", "--norc", "--install-dir", home, gem!]);
   const ruby = `gem "jobs-client", "${config.version}"; require "jobs"; print $LOADED_FEATURES.grep(/jobs\\.rb/)`;
   assertStringIncludes(await runHere("ruby", ["-e", ruby], { GEM_HOME: home, GEM_PATH: home }), home);
-  const script =
-    "import importlib.metadata as m, jobs_client, jobs_django; print(m.version('jobs-client'), jobs_client.__file__)";
+  const script = `import importlib.metadata as m, importlib.util as u, jobs_client
+print(m.version('jobs-client'), u.find_spec('jobs_django').origin)`;
   assertEquals(
     await runHere("python3", ["-c", script], { PYTHONPATH: wheel! }),
-    `${config.version} ${wheel}/jobs_client.py`,
+    `${config.version} ${wheel}/jobs_django.py`,
   );
   assertEquals(await runHere("python3", ["-m", "zipfile", "-t", wheel!]), "Done testing");
 });
