@@ -18,14 +18,15 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "cron": "job clock",
 
   // The store: its port for workers and clients, its port for operators, what is built on both, the verbs of every SQL
-  // store, the two adapters, and the one door to the adapters.
+  // store, the three adapters, and the one door to the adapters.
   "store/port": "job clock",
   "store/admin": "store/port job",
   "store/ops": "store/port store/admin job clock",
   "store/sql": "store/port store/admin store/ops job",
   "store/sqlite": "store/port store/admin store/ops store/sql store/open job clock",
   "store/redis": "store/port store/admin store/ops store/open job clock",
-  "store/open": "store/port store/admin store/sqlite store/redis clock",
+  "store/postgres": "store/port store/admin store/ops store/sql store/open job clock",
+  "store/open": "store/port store/admin store/sqlite store/redis store/postgres clock",
 
   // From the client up. The server knows neither the web, nor the command line, nor the operators' port.
   "log": "clock",
@@ -72,6 +73,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@redis/client/": ["src/store/redis/client/connection.ts"],
   "croner": ["src/cron/"],
   "node:sqlite": ["src/store/sqlite/"],
+  "postgres": ["src/store/postgres/client.ts"],
   "node:timers": ["src/clock.ts"],
   "node:timers/promises": ["src/clock.ts"],
   "@opentelemetry/": ["src/tracing/"],

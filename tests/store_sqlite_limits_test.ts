@@ -5,7 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
-import { type Context, statementCache } from "../src/store/sqlite/context.ts";
+import { type Context, DIALECT, statementCache } from "../src/store/sqlite/context.ts";
 import { openDatabase } from "../src/store/sqlite/database.ts";
 import { BusyRetry } from "../src/store/sqlite/busy_retry.ts";
 import { runNow } from "../src/store/sql/body.ts";
@@ -21,7 +21,7 @@ Deno.test("sqlite: hasWork returns soon only if a limit opens within a second wi
   let now = 1_000_000;
   const context = { sql, now: () => now } as unknown as Context;
   sql("INSERT INTO queue (id, name, size) VALUES (1, 'mail', 5)").run();
-  runNow(configure("mail", { limit: { running: 1, starts: { count: 1, perMs: 60_000 } } }, now), sql);
+  runNow(configure(DIALECT, "mail", { limit: { running: 1, starts: { count: 1, perMs: 60_000 } } }, now), sql);
   assertEquals(hasWork(context, "mail"), true);
 
   sql("INSERT INTO start VALUES (1, 1000000, 1)").run();

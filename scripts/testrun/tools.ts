@@ -19,6 +19,7 @@ export interface Tool {
 /** Every program that a test may require with `requireTool` of `tests/support/tools.ts`. */
 export const TOOLS: readonly Tool[] = [
   { command: "redis-server", package: "redis-server" },
+  { command: "psql", package: "postgresql" },
   { command: "ruby", package: "ruby" },
   { command: "sidekiq", package: "ruby-sidekiq" },
   { command: "django-admin", package: "python3-django" },

@@ -37,7 +37,7 @@ export const SETTINGS = {
     flag: "--store",
     kind: text,
     default: undefined,
-    about: "address of the store: sqlite:PATH or redis://HOST",
+    about: "address of the store: sqlite:PATH, redis://HOST or postgres://HOST/DATABASE",
   }),
   durability: setting<"full" | "normal">({
     key: "durability",

@@ -34,7 +34,7 @@ export interface StoreOptions {
 }
 
 /**
- * Opens the store at `url`: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`.
+ * Opens the store at `url`: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+unix:PATH`, `postgres://…`.
  *
  * @example
  * ```ts
@@ -62,12 +62,17 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
       const { openRedis } = await import("./redis/open.ts");
       return await openRedis(url, options);
     }
+    case "postgres":
+    case "postgresql": {
+      const { openPostgres } = await import("./postgres/open.ts");
+      return await openPostgres(url, options);
+    }
     default:
       throw new StoreError(
         "wrong",
         `No store at "${
           hidePassword(address)
-        }": the address must begin with sqlite:, redis://, rediss://, redis+unix: or redis+sentinel://`,
+        }": the address must begin with sqlite:, redis://, rediss://, redis+unix:, redis+sentinel:// or postgres://`,
       );
   }
 }
@@ -101,5 +106,8 @@ export async function openScratch(url: string, options: ScratchOptions): Promise
   if (/^redis(s|\+unix|\+sentinel)?:/.test(url)) {
     return await (await import("./redis/scratch.ts")).redisScratch(url, options);
   }
-  throw new StoreError("wrong", `No store at "${hidePassword(url)}": the address must begin with sqlite: or redis:`);
+  throw new StoreError(
+    "wrong",
+    `No store at "${hidePassword(url)}": jobs bench measures stores whose address begins with sqlite: or redis:`,
+  );
 }

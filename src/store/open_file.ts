@@ -131,6 +131,8 @@ async function sqliteOf(url: string): Promise<typeof import("./sqlite/backup.ts"
   if (url.startsWith("sqlite:")) return await import("./sqlite/backup.ts");
   throw new StoreError(
     "wrong",
-    `Store "${hidePassword(url)}" isn't a SQLite file: back up Redis with BGSAVE, or its append-only file`,
+    `Store "${
+      hidePassword(url)
+    }" isn't a SQLite file: back up Redis with BGSAVE or its append-only file, PostgreSQL with pg_dump or its log`,
   );
 }

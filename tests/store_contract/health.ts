@@ -11,7 +11,7 @@ export const health: Cases = {
   "returns the version and the durability, and finds nothing wrong with a new store": async (open) => {
     await using t = await open();
     const { version, durability, findings } = await t.store.admin.health();
-    assertMatch(version, /^(SQLite|Redis|Valkey) \d+\.\d+(\.\d+)?$/);
+    assertMatch(version, /^(SQLite|Redis|Valkey|PostgreSQL) \d+\.\d+(\.\d+)?$/);
     assertEquals({ durability, findings }, { durability: t.durability, findings: [] });
   },
 

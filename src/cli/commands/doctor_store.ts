@@ -127,6 +127,14 @@ function durabilityFindings(
     }];
   }
   if (actual !== "none") return [];
+  if (url.startsWith("postgres")) {
+    return [{
+      check: "store",
+      state: "warning",
+      message: "fsync or full_page_writes of PostgreSQL is off: a power cut may damage the database",
+      cure: "set both to on in postgresql.conf (docs/operate/postgres.md)",
+    }];
+  }
   return [{
     check: "store",
     state: "warning",

@@ -118,8 +118,13 @@ that is set).
   redis+unix:/PATH?db=N           over a socket
   redis+sentinel://HOST,HOST/NAME[/DB]
                                   by Sentinel
+  postgres://USER:PASSWORD@HOST[:PORT]/DATABASE
+                                  PostgreSQL 14 or later; ?schema=, sslmode=,
+                                  prepare=false and listen=HOST:PORT behind a
+                                  pooler, host=FOLDER for a socket
 
-On SQLite an acknowledged job is on disk. On Redis this depends on its
+On SQLite an acknowledged job is on disk, on PostgreSQL as its
+synchronous_commit says. On Redis this depends on its
 appendfsync: with always it is, with everysec a power cut loses up to two
 seconds. On Redis, keys and payloads are in Sidekiq's format: Ruby clients and
 workers can share them.

@@ -59,7 +59,7 @@ export function storeUrl(settings: Settings): string {
   throw new UsageError(
     `No store is set, and HOME is ${
       given ? `"${given}"` : "not set"
-    }: expected an absolute path; name the store with --store or JOBS_STORE: sqlite:/PATH or redis://HOST`,
+    }: expected an absolute path; name the store with --store or JOBS_STORE: sqlite:/PATH, redis://HOST or postgres://HOST/DATABASE`,
   );
 }
 
@@ -75,11 +75,11 @@ function folderIn(name: string): string | undefined {
  * @throws {UsageError}
  */
 export function checkAddress(url: string): void {
-  if (/^(sqlite|rediss?|redis\+(unix|sentinel)):/.test(url)) return;
+  if (/^(sqlite|rediss?|redis\+(unix|sentinel)|postgres(ql)?):/.test(url)) return;
   throw new UsageError(
     `Invalid store "${
       hidePassword(url)
-    }": expected sqlite:PATH, redis://HOST, rediss://HOST, redis+unix:PATH or redis+sentinel://HOST/NAME`,
+    }": expected sqlite:PATH, redis://HOST, rediss://HOST, redis+unix:PATH, redis+sentinel://HOST/NAME or postgres://HOST/DATABASE`,
   );
 }
 

@@ -62,7 +62,7 @@ export interface Unhandled {
 export interface Situation {
   readonly now: number;
   readonly stats: Stats;
-  readonly engine: "sqlite" | "redis";
+  readonly engine: "sqlite" | "redis" | "postgres";
   /** The time that the store took to return `stats`. */
   readonly roundTripMs: number;
   readonly workers: readonly WorkerInfo[];

@@ -66,7 +66,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     stuckBatches(store),
   ]);
   return {
-    engine: store.url.startsWith("sqlite:") ? "sqlite" : "redis",
+    engine: store.url.startsWith("sqlite:") ? "sqlite" : store.url.startsWith("postgres") ? "postgres" : "redis",
     ...{ now, stats, roundTripMs, workers, metrics, today: today ?? { processed: 0, failed: 0 } },
     ...{ samples, cron, cronEnds, crashes, unhandled, pauses, stuck },
   };

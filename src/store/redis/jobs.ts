@@ -9,7 +9,7 @@ import { SCRIPTS } from "./client/scripts.ts";
 import type { Context } from "./context.ts";
 import { editEntries } from "./edit.ts";
 import { Enqueuer } from "./enqueue.ts";
-import type { LeaseBook } from "./lease_book.ts";
+import type { LeaseBook } from "../ops/lease_book.ts";
 import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
 import { find } from "./search.ts";

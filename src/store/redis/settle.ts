@@ -8,7 +8,7 @@ import { MAX_RECORDS } from "../port/results.ts";
 import type { MemberChange } from "../port/batches.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import { type Context, retryLostReply } from "./context.ts";
-import type { LeaseBook } from "./lease_book.ts";
+import type { LeaseBook } from "../ops/lease_book.ts";
 import { leasesKey } from "./keys.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import type { Args } from "./client/script_head.ts";

@@ -12,7 +12,7 @@ import type { Context } from "./context.ts";
 import { Cron } from "./cron.ts";
 import { flowsPart } from "./flows.ts";
 import { jobsPart } from "./jobs.ts";
-import { LeaseBook } from "./lease_book.ts";
+import { LeaseBook } from "../ops/lease_book.ts";
 import { logsPart } from "./logs.ts";
 import { Results } from "./results.ts";
 import { redisSeries } from "./series.ts";

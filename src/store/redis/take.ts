@@ -10,7 +10,7 @@ import { isOutcomeUnknown } from "./client/errors.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, retryLostReply } from "./context.ts";
 import { leasesKey } from "./keys.ts";
-import type { LeaseBook } from "./lease_book.ts";
+import type { LeaseBook } from "../ops/lease_book.ts";
 
 /** The number of a take's first token. It has five digits, so that tokens sort as text. */
 const FIRST_PLACE = 10_000;

@@ -16,7 +16,7 @@ import {
 } from "../port/workers.ts";
 import { BLOCK_S, type Context, retryLostReply, serverTime } from "./context.ts";
 import { commandsKey, leasesKey, nameKey, PROCESSES, replyKey, signalsKey, WORKERS } from "./keys.ts";
-import type { LeaseBook } from "./lease_book.ts";
+import type { LeaseBook } from "../ops/lease_book.ts";
 import { parseRef } from "./refs.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import { infoOf, readWorker, workOf } from "./worker_fields.ts";

@@ -10,6 +10,7 @@ import type { BatchRow, BatchSpec, Counter } from "../ops/batch_record.ts";
 import { type BatchMember, type BatchRefusal, type MemberChange, TEND_LIMIT } from "../port/batches.ts";
 import { type Body, type Engine, query } from "./body.ts";
 import * as flowRows from "./flow_rows.ts";
+import { partsOf } from "./step_rows.ts";
 import { workerIn } from "./workers.ts";
 
 const ROW = "SELECT * FROM batch WHERE id = ?1";
@@ -40,11 +41,10 @@ function* isRunningIn(id: string, by: MemberLease | undefined): Body<boolean> {
 
 /** Returns the payload of a job that a worker runs; undefined if it has lost the lease. */
 export function* leasedPayload({ worker, token }: MemberLease): Body<string | undefined> {
-  const dot = token.indexOf(".");
   const [job] = yield query(
     `SELECT payload FROM job JOIN lease ON lease.job = job.id
      WHERE lease.job = ?1 AND take = ?2 AND worker_id = ${workerIn("?3")}`,
-    [Number(token.slice(0, dot)), token.slice(dot + 1), worker],
+    [...partsOf(token), worker],
   );
   return job?.payload as string | undefined;
 }

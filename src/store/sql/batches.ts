@@ -24,6 +24,7 @@ import { BatchChanges } from "./batch_rows.ts";
 import * as counters from "./batch_rows.ts";
 import { type Body, type Dialect, type Engine, lock, query } from "./body.ts";
 import * as flowRows from "./flow_rows.ts";
+import * as keys from "./push_keys.ts";
 
 const NOTHING: Tended = { abandoned: 0, removed: 0, more: false };
 
@@ -32,20 +33,21 @@ export const MAX_REMOVED_NODES = 1_000;
 
 /** Returns the part. */
 export function batchesPart(engine: Engine): BatchStore {
-  const { write, read, readMoment, dialect, storeJobs, once: keys } = engine;
+  const { write, read, readMoment, dialect, storeJobs } = engine;
   return {
     create(batch: NewBatch): Promise<BatchRefusal | FirstBatch | undefined> {
       const { id, parent, closeWithinMs, keepMs, flow, once, ...spec } = batch;
       return write(function* (now): Body<BatchRefusal | FirstBatch | undefined> {
         yield lock(`batch:${id}`);
         if ((yield* counters.row(id)) !== undefined) return undefined;
-        const first = once && (yield* keys.find(once, now));
+        if (once) yield lock(`once:${once.key}`);
+        const first = once && (yield* keys.firstWith(once, now));
         // Nothing of an abandoned flow has run.
         if (first && (yield* counters.row(first.first))?.closed_as !== "abandoned") return first;
         if (parent) yield lock(`batch:${parent.id}`);
         const refusal = parent && (yield* counters.refusal(parent));
         if (refusal !== undefined) return refusal;
-        if (once) yield* keys.replace(once, id, now);
+        if (once) yield* keys.replaceOnce(once, id, now);
         yield query(
           `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due, flow)
            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,

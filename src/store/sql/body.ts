@@ -13,8 +13,7 @@
  *
  * @module
  */
-import type { FirstBatch } from "../port/batches.ts";
-import type { NewJob, OnceKey } from "../port/jobs.ts";
+import type { NewJob } from "../port/jobs.ts";
 
 /** The value of a parameter. */
 export type Value = string | number | null;
@@ -22,10 +21,10 @@ export type Value = string | number | null;
 /** A row, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A statement, or a name that no other transaction locks until this one ends. */
-type Statement = { readonly text: string; readonly values: readonly Value[] } | {
+/** A statement, or names that no other transaction locks until this one ends. */
+export type Statement = { readonly text: string; readonly values: readonly Value[] } | {
   readonly text?: undefined;
-  readonly lock: string;
+  readonly locks: readonly string[];
 };
 
 /** The body of a verb. */
@@ -47,6 +46,10 @@ export interface Dialect {
   readonly like: "LIKE" | "ILIKE";
   /** Returns SQL for the text of a payload's field; `?` if the payload is unreadable. */
   fieldOf(field: string): string;
+  /** Returns a condition on the column before it: its value is among those of a `SELECT`, which is read first. */
+  isIn(select: string): string;
+  /** The end of a `SELECT` that skips the rows that another transaction has locked, and locks the others. */
+  readonly skipLocked: string;
 }
 
 /** Runs the bodies of a store. `now` is the store's time in whole epoch milliseconds. */
@@ -62,17 +65,26 @@ export interface Engine {
   now(): Promise<number>;
   /** Yields to the event loop. */
   turn(): Promise<void>;
-  /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. */
-  storeJobs(jobs: readonly NewJob[], now: number): Body<void>;
-  /** The keys of pushes. */
-  readonly once: {
-    /** Returns the first push with a key; undefined if there was none, or it has expired. */
-    find(key: OnceKey, now: number): Body<FirstBatch | undefined>;
-    /** Remembers a push in place of the first one with its key. */
-    replace(key: OnceKey, id: string, now: number): Body<void>;
-  };
+  /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. Returns the ID of the first. */
+  storeJobs(jobs: readonly NewJob[], now: number): Body<number>;
   /** Returns the leases of a worker to their queues, except those of cancelled jobs. */
   returnLeases(worker: string): Body<void>;
+  /** Returns the takes of those of these leases that the worker has, by job. Nothing else changes them until the transaction ends. */
+  holdLeases(worker: string, leases: readonly (LeaseParts | undefined)[]): Body<Map<number, string>>;
+  /** Changes the stored size of a queue, unless the store counts by itself. */
+  grow(queue: number, by: number): Body<void>;
+  /** Adds to a total. Returns whether it is the first of its name. */
+  addToTotal(name: string, by: number): Body<boolean>;
+  /** The format of times in payloads. */
+  readonly wire: 7 | 8;
+  readonly deadMaxJobs: number;
+  readonly deadMaxAgeMs: number;
+}
+
+/** The parts of a token: the job, and the take. */
+export interface LeaseParts {
+  readonly job: number;
+  readonly take: string;
 }
 
 /** Returns a statement. To `yield` it costs less than to delegate to a generator for each: nothing measurable. */
@@ -91,9 +103,9 @@ export function wholeText(value: unknown): string {
   return typeof value === "string" ? value : new TextDecoder().decode(value as Uint8Array);
 }
 
-/** Locks a name until the transaction ends. The first line of a body that writes what it has read names its lock here. */
-export function lock(name: string): Statement {
-  return { lock: name };
+/** Locks names until the transaction ends. The first line of a body that writes what it has read names its locks here. */
+export function lock(...names: readonly string[]): Statement {
+  return { locks: names };
 }
 
 /** Prepares a statement of SQLite. */

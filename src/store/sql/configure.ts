@@ -6,15 +6,15 @@
 import { limitedGroup, type QueueSettings } from "../admin/admin.ts";
 import { type GroupLimit, nameOf } from "../port/groups.ts";
 import type { QueueLimit } from "../port/limits.ts";
-import { type Body, lock, query } from "./body.ts";
+import { type Body, type Dialect, lock, query } from "./body.ts";
 import { advance } from "./group_rows.ts";
 import { COUNTED, hasLimits, UNCOUNTED } from "./limits.ts";
 import { idOf } from "./queue_rows.ts";
 
 /** See `AdminStore.configure`. */
-export function* configure(name: string, settings: QueueSettings, now: number): Body<boolean> {
+export function* configure(dialect: Dialect, name: string, settings: QueueSettings, now: number): Body<boolean> {
   yield lock(`queue:${name}`);
-  if ("forget" in settings) return yield* forget(name, now);
+  if ("forget" in settings) return yield* forget(dialect, name, now);
   if ("pause" in settings) yield* pause(name, settings.pause, settings.group, now);
   else {
     const group = limitedGroup(settings);
@@ -93,11 +93,14 @@ function* wake(queue: number, name: string, group: string): Body<void> {
 }
 
 /** Forgets a queue. One with a leased job stays, because the lease names its row */
-function* forget(name: string, now: number): Body<boolean> {
-  const [known] = yield query("SELECT id, vtime, tag FROM queue WHERE name = ?1 AND grouped = 0", [name]);
+function* forget(dialect: Dialect, name: string, now: number): Body<boolean> {
+  const [known] = yield query(
+    `SELECT id, vtime, tag FROM queue WHERE name = ?1 AND grouped = 0 ${dialect.skipLocked}`,
+    [name],
+  );
   if (known) {
     const { id, vtime, tag } = known as unknown as { id: number; vtime: number; tag: number };
-    yield* advance(id, { vtime, tag, grouped: 0, forget: Infinity }, now);
+    yield* advance(dialect, id, { vtime, tag, grouped: 0, forget: Infinity }, now);
     yield* forgetEndedPauses(id, now);
   }
   const forgotten = yield query(

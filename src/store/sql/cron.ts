@@ -23,6 +23,11 @@ export class Cron implements CronStore {
   /** The number of announced changes at the last read of all entries. */
   #changesRead = -1;
 
+  /** The number of announced changes at the last read of all entries. */
+  get changesRead(): number {
+    return this.#changesRead;
+  }
+
   constructor(engine: Engine) {
     this.#engine = engine;
   }

@@ -6,7 +6,7 @@
 import type { Entry, SetName, TextSelection } from "../port/entries.ts";
 import { hasTextOutsidePacked } from "../ops/search.ts";
 import { splitName } from "../port/groups.ts";
-import { type Body, type Engine, query, type Row } from "./body.ts";
+import { type Body, type Dialect, type Engine, query, type Row } from "./body.ts";
 import type { JobRow } from "./job_rows.ts";
 import { makeRef, parseRef } from "./refs.ts";
 
@@ -79,7 +79,7 @@ async function search({ read, turn, dialect }: Engine, { text, limit }: TextSele
     if (first === undefined) break;
     const last = first + SEARCH_STEP - 1;
     const most = limit - found.length;
-    const rows = await read(() => readMatches(matches, [after, last, most, ...patterns]));
+    const rows = await read(() => readMatches(dialect, matches, [after, last, most, ...patterns]));
     found.push(...rows.filter((row) => hasTextOutsidePacked(String(row.payload), wanted)).map(toEntry));
     // The window may have more rows. Filtered ones don't count.
     after = rows.length < most ? last : Number(rows.at(-1)!.id);
@@ -93,10 +93,11 @@ function* nextId(after: number): Body<number | undefined> {
   return row && Number(row.id);
 }
 
-function* readMatches(matches: string, values: readonly (string | number)[]): Body<readonly Row[]> {
+function* readMatches({ isIn }: Dialect, matches: string, values: readonly (string | number)[]): Body<readonly Row[]> {
   return yield query(
-    `SELECT * FROM entry WHERE id IN (SELECT id FROM job WHERE id > ?1 AND id <= ?2 AND (${matches}) ORDER BY id LIMIT ?3)
-     ORDER BY id`,
+    `SELECT * FROM entry WHERE id ${
+      isIn(`SELECT id FROM job WHERE id > ?1 AND id <= ?2 AND (${matches}) ORDER BY id LIMIT ?3`)
+    } ORDER BY id`,
     values,
   );
 }

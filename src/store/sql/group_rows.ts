@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Body, query } from "./body.ts";
+import { type Body, type Dialect, query } from "./body.ts";
 import { hasLimits, limitOf } from "./limits.ts";
 
 /** Maximum number of idle groups that one take deletes: more than it can leave behind. */
@@ -24,15 +24,21 @@ interface QueueTurns {
  * Stores the state of a queue's turns, and deletes idle groups without state: their tag isn't ahead of the queue's virtual
  * time, and neither a lease nor a counted start names them.
  */
-export function* advance(queue: number, { vtime, tag, grouped, forget }: QueueTurns, now: number): Body<void> {
+export function* advance(
+  { skipLocked }: Dialect,
+  queue: number,
+  { vtime, tag, grouped, forget }: QueueTurns,
+  now: number,
+): Body<void> {
+  const shrunk = grouped === 0 ? "" : "grouped = grouped - ?4,";
   yield query(
-    `UPDATE queue SET grouped = grouped - ?4, tag = ?2, vtime = CASE WHEN grouped = ?4 AND size = 0 THEN
+    `UPDATE queue SET ${shrunk} tag = ?2, vtime = CASE WHEN grouped = ?4 AND size = 0 THEN
        coalesce((SELECT max(one.tag) FROM queue AS one WHERE one.parent = ?3 AND one.tag > ?1), ?1) ELSE ?1 END WHERE id = ?3`,
     [vtime, tag, queue, grouped],
   );
   const idle = yield query(
     `SELECT id, name FROM queue WHERE parent = ?1 AND state = 0 AND tag <= (SELECT vtime FROM queue WHERE id = ?1)
-       AND id NOT IN (SELECT queue FROM lease WHERE from_group > 0) LIMIT ?2`,
+       AND id NOT IN (SELECT queue FROM lease WHERE from_group > 0) LIMIT ?2 ${skipLocked}`,
     [queue, Math.min(MAX_DELETED_GROUPS, forget)],
   );
   if (idle.length === 0) return;

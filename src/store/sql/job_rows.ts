@@ -48,7 +48,7 @@ export function* addTo(place: SetName, at: number, job: number): Body<void> {
   yield query("INSERT INTO member (job, place, at) VALUES (?1, ?2, ?3)", [job, place, Math.round(at)]);
 }
 
-/** Removes a job from its set. The caller puts it in another place, or deletes it, in the same transaction. */
-export function* removeFromSet(job: number): Body<void> {
-  yield query("DELETE FROM member WHERE job = ?1", [job]);
+/** Removes a job from its set. The caller puts it in another place, or deletes it. Returns false if it isn't in one. */
+export function* removeFromSet(job: number): Body<boolean> {
+  return (yield query("DELETE FROM member WHERE job = ?1 RETURNING 1", [job])).length > 0;
 }

@@ -8,7 +8,7 @@ import type { Page, PageRequest, Place } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { nameOf } from "../port/groups.ts";
 import { CursorError } from "../port/cursor.ts";
-import { type Body, query, type Row } from "./body.ts";
+import { type Body, type Dialect, query, type Row } from "./body.ts";
 import { BoundedRead } from "./bounded_read.ts";
 import { type EntryRow, toEntry } from "./entries.ts";
 
@@ -29,8 +29,12 @@ export function* readPage(place: Place, { cursor, limit, reverse = false }: Page
 }
 
 /** See `AdminStore.members`. */
-export function* readMembers(batch: string, { cursor, limit, dead = false }: MemberRequest): Body<Page> {
-  return yield* pageOf((after, most) => readMemberStep(batch, after, most, dead), cursor, limit);
+export function* readMembers(
+  dialect: Dialect,
+  batch: string,
+  { cursor, limit, dead = false }: MemberRequest,
+): Body<Page> {
+  return yield* pageOf((after, most) => readMemberStep(dialect, batch, after, most, dead), cursor, limit);
 }
 
 function* pageOf(
@@ -115,12 +119,18 @@ function* readStep(place: Place, after: Position, limit: number, reverse: boolea
 }
 
 /** Reads by the index of batches: no other job of the store is read. */
-function* readMemberStep(batch: string, after: Position, limit: number, dead: boolean): Body<readonly Row[]> {
+function* readMemberStep(
+  { isIn }: Dialect,
+  batch: string,
+  after: Position,
+  limit: number,
+  dead: boolean,
+): Body<readonly Row[]> {
   const isDead = "AND EXISTS (SELECT 1 FROM member WHERE member.job = job.id AND place = 'dead')";
   return yield query(
-    `SELECT * FROM entry WHERE id IN (
-       SELECT id FROM job WHERE batch = ?1 AND id > ?2 ${dead ? isDead : ""} ORDER BY id LIMIT ?3
-     ) ORDER BY id`,
+    `SELECT * FROM entry WHERE id ${
+      isIn(`SELECT id FROM job WHERE batch = ?1 AND id > ?2 ${dead ? isDead : ""} ORDER BY id LIMIT ?3`)
+    } ORDER BY id`,
     [batch, after.id, limit],
   );
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { splitName } from "../port/groups.ts";
-import { type Body, query } from "./body.ts";
+import { type Body, type Engine, query } from "./body.ts";
 
 /** Returns the ID of a queue or a group, and creates its row if it has none. */
 export function* idOf(name: string): Body<number> {
@@ -20,10 +20,18 @@ export function* idOf(name: string): Body<number> {
   return Number(created!.id);
 }
 
-/** Removes a job from its queue. */
-export function* remove(queue: number, job: number): Body<void> {
-  yield query("DELETE FROM queued WHERE queue = ?1 AND job = ?2", [queue, job]);
+/** Adds a job to a queue. Its number decides its position. */
+export function* add({ grow }: Engine, queue: number, job: number): Body<void> {
+  yield query("INSERT INTO queued (queue, job) VALUES (?1, ?2)", [queue, job]);
+  yield* grow(queue, 1);
+}
+
+/** Removes a job from its queue. Returns false if it isn't there. */
+export function* remove({ grow }: Engine, queue: number, job: number): Body<boolean> {
+  const removed = yield query("DELETE FROM queued WHERE queue = ?1 AND job = ?2 RETURNING 1", [queue, job]);
+  if (removed.length === 0) return false;
   yield* grow(queue, -1);
+  return true;
 }
 
 /** Changes the stored size of a queue. */

@@ -32,10 +32,10 @@ export function* findStep(
   return row as { record: string | null } | undefined;
 }
 
-/** Returns the job and the take in a token. */
+/** Returns the job and the take in a token; those of no lease if it isn't one. */
 export function partsOf(token: string): [job: number, take: string] {
-  const dot = token.indexOf(".");
-  return [Number(token.slice(0, dot)), token.slice(dot + 1)];
+  const [, job = "-1", take = "-1"] = /^(\d{1,15})\.(\d{1,16})$/.exec(token) ?? [];
+  return [Number(job), take];
 }
 
 /**

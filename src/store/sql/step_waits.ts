@@ -39,8 +39,8 @@ function* readStep(key: string | undefined, after: Pick<WaitRow, "until" | "id">
     : ["step_wait.key = ?1 AND step_wait.id > ?2", "step_wait.id"];
   return yield query(
     `SELECT step_wait.id, until, key, step_wait.jid, step_wait.name, record, coalesce((
-       SELECT payload FROM job CROSS JOIN member ON member.job = job.id
-       WHERE job.jid = step_wait.jid AND member.place = 'scheduled' LIMIT 1), '') AS payload
+       SELECT payload FROM job CROSS JOIN member
+       WHERE member.job = job.id AND job.jid = step_wait.jid AND member.place = 'scheduled' LIMIT 1), '') AS payload
      FROM step_wait JOIN step ON step.jid = step_wait.jid AND step.name = step_wait.name
      WHERE ${first} ORDER BY ${order} LIMIT ?3`,
     [key ?? after.until, after.id, limit],

@@ -4,6 +4,7 @@
  * @module
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Dialect } from "../sql/body.ts";
 import type { GroupCommit } from "./group_commit.ts";
 import type { Watch } from "./watch.ts";
 
@@ -28,6 +29,16 @@ export interface Context {
   readonly deadMaxJobs: number;
   readonly deadMaxAgeMs: number;
 }
+
+/** The expressions of SQLite. */
+export const DIALECT: Dialect = {
+  whole: (column) => `CAST(${column} AS BLOB)`,
+  like: "LIKE",
+  // SQLite doesn't read JSON that is nested too deeply.
+  fieldOf: (field) => `CASE WHEN json_valid(payload) THEN payload ->> '$.${field}' ELSE '?' END`,
+  isIn: (select) => `IN (${select})`,
+  skipLocked: "",
+};
 
 /** Prepares each statement once, by its text. */
 export function statementCache(database: DatabaseSync): (text: string) => StatementSync {

@@ -16,7 +16,7 @@ import * as queues from "./queues.ts";
 
 /** Returns how the bodies of verbs store new jobs. */
 export function storing(context: Context): Engine["storeJobs"] {
-  return (jobs, now) => direct(() => void store(context, jobs, now));
+  return (jobs, now) => direct(() => store(context, jobs, now));
 }
 
 /** The destination of a job: the back of a queue, or `scheduled` until a time. */

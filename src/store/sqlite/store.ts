@@ -10,32 +10,35 @@ import { batchesPart } from "../sql/batches.ts";
 import { flowsPart } from "../sql/flows.ts";
 import { classesPart } from "../sql/classes.ts";
 import { configure } from "../sql/configure.ts";
+import * as editor from "../sql/edit.ts";
+import { enqueue } from "../sql/enqueue.ts";
 import { Cron } from "../sql/cron.ts";
 import * as entries from "../sql/entries.ts";
 import { readGroups } from "../sql/groups.ts";
+import { findLeases, stillLeased } from "../sql/leases.ts";
 import { logsPart } from "../sql/logs.ts";
 import { readMembers, readPage } from "../sql/pages.ts";
+import { hasQueuedJobs } from "../sql/open_queues.ts";
+import { createPromotion } from "../sql/promote.ts";
+import { grow } from "../sql/queue_rows.ts";
+import { rescue } from "../sql/rescue.ts";
 import { bodyOf, resultsPart } from "../sql/results.ts";
+import { settle } from "../sql/settle.ts";
 import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
-import { direct, type Engine, runNow } from "../sql/body.ts";
+import { direct, type Engine, query, runNow } from "../sql/body.ts";
 import { hasMail } from "../sql/mailbox.ts";
 import { stats } from "../sql/stats.ts";
 import { stepsPart } from "../sql/steps.ts";
+import { transferPart } from "../sql/transfer.ts";
 import { workersPart } from "../sql/workers.ts";
-import type { Context } from "./context.ts";
-import * as editor from "./edit.ts";
-import { enqueue } from "./enqueue.ts";
+import { type Context, DIALECT } from "./context.ts";
 import { health } from "./database.ts";
 import * as newJobs from "./new_jobs.ts";
-import * as keys from "./push_keys.ts";
-import { createPromotion } from "./promote.ts";
-import { returnLeases, stillLeased } from "./leases.ts";
-import { rescue } from "./rescue.ts";
-import { settle } from "./settle.ts";
+import { promoteDue } from "./promote.ts";
+import { returnLeases } from "./leases.ts";
 import { StepWrites } from "./step_writes.ts";
 import * as takes from "./take.ts";
-import { transferPart } from "./transfer.ts";
 
 /**
  * Returns the store.
@@ -45,32 +48,33 @@ import { transferPart } from "./transfer.ts";
 export function sqliteStore(url: string, context: Context): Store {
   const { commit, read, watch, now, sql, turn } = context;
   const engine: Engine = {
-    dialect: {
-      whole: (column) => `CAST(${column} AS BLOB)`,
-      like: "LIKE",
-      // SQLite doesn't read JSON that is nested too deeply.
-      fieldOf: (field) => `CASE WHEN json_valid(payload) THEN payload ->> '$.${field}' ELSE '?' END`,
-    },
+    dialect: DIALECT,
     write: (body, options) => commit.run(() => runNow(body(now()), sql), options),
     read: (body) => read(() => runNow(body(now()), sql)),
     readMoment: (body) => read(() => inMoment(context.database, () => runNow(body(now()), sql))),
     turn,
     now: () => Promise.resolve(now()),
     storeJobs: newJobs.storing(context),
-    once: {
-      find: (key, at) => direct(() => keys.firstWith(context, key, at)),
-      replace: (key, id, at) => direct(() => keys.replaceOnce(context, key, id, at)),
-    },
     returnLeases: (worker) => direct(() => returnLeases(context, worker)),
+    holdLeases: findLeases,
+    grow,
+    *addToTotal(name, by) {
+      const [known] = yield query("UPDATE total SET count = count + ?1 WHERE name = ?2 RETURNING 1", [by, name]);
+      if (known === undefined) yield query("INSERT INTO total (name, count) VALUES (?1, ?2)", [name, by]);
+      return known === undefined;
+    },
+    wire: context.wire,
+    deadMaxJobs: context.deadMaxJobs,
+    deadMaxAgeMs: context.deadMaxAgeMs,
   };
-  const promotion = createPromotion(context);
+  const promotion = createPromotion(engine, (limit, now) => promoteDue(engine, limit, now));
   const cron = new Cron(engine);
   const stepWrites = new StepWrites(context);
   let isClosed = false;
 
   /** Returns whether the condition of a topic holds; "soon" if time alone ends it shortly. */
   const look = (topic: Topic): boolean | "soon" => {
-    if (topic === "due") return promotion.isDueEarlier();
+    if (topic === "due") return runNow(promotion.isDueEarlier(), sql);
     if (topic === "cron") return runNow(cron.hasChanged(), sql);
     if ("result" in topic) return runNow(bodyOf(topic.result, now()), sql) !== undefined;
     if (!("work" in topic)) return runNow(hasMail(topic, now()), sql);
@@ -81,15 +85,16 @@ export function sqliteStore(url: string, context: Context): Store {
   const store: Store = {
     url,
     jobs: {
-      enqueue: (jobs) => enqueue(context, jobs),
+      enqueue: (jobs) => engine.write((at) => enqueue(engine, jobs, at), { rows: jobs.length }),
       take: (request) => takes.take(context, request),
-      settle: (worker, outcomes) => settle(context, worker, outcomes),
-      stillLeased: (worker, tokens) => read(() => stillLeased(context, worker, tokens)),
+      settle: (worker, outcomes) =>
+        engine.write((at) => settle(engine, worker, outcomes, at), { rows: outcomes.length }),
+      stillLeased: (worker, tokens) => engine.read(() => stillLeased(worker, tokens)),
       promote: (limit) => promotion.promote(limit),
-      rescue: (request) => rescue(context, request),
-      hasQueuedJobs: (names) => read(() => takes.hasQueuedJobs(context, names)),
+      rescue: (request) => rescue(engine, request),
+      hasQueuedJobs: (names) => engine.read((at) => hasQueuedJobs(names, at)),
       find: (selection) => entries.find(engine, selection),
-      edit: (selection, edit, queue) => editor.edit(context, selection, edit, queue),
+      edit: (selection, edit, queue) => editor.edit(engine, selection, edit, queue),
     },
     workers: workersPart(engine),
     cron,
@@ -104,13 +109,13 @@ export function sqliteStore(url: string, context: Context): Store {
       stats: (request = {}) => engine.read((at) => stats(engine.dialect, request, at)),
       health: () => health(context),
       page: (place, request = {}) => engine.read(() => readPage(place, request)),
-      members: (batch, request) => engine.read(() => readMembers(batch, request)),
+      members: (batch, request) => engine.read(() => readMembers(engine.dialect, batch, request)),
       get: (refs, { before } = {}) => engine.read(() => entries.get(refs, before)),
-      configure: (queue, settings) => engine.write((at) => configure(queue, settings, at)),
+      configure: (queue, settings) => engine.write((at) => configure(engine.dialect, queue, settings, at)),
       groups: (queue, request = {}) => engine.read((at) => readGroups(engine.dialect, queue, request, at)),
     },
     sessions: sessionsPart(engine),
-    transfer: transferPart(context),
+    transfer: transferPart(engine),
     async watch(topic, signal) {
       await watch.until(() => look(topic), signal);
       return !signal.aborted && !watch.isClosed;

@@ -6,18 +6,18 @@
 import { BATCH_FIELD, batchIn } from "../../job/batch.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
-import { ALL_QUEUES } from "../port/paused_queues.ts";
 import { runNow } from "../sql/body.ts";
 import { advance } from "../sql/group_rows.ts";
+import { numberOf } from "../sql/leases.ts";
 import * as limits from "../sql/limits.ts";
+import { areAllPaused, openQueue } from "../sql/open_queues.ts";
 import { grow } from "../sql/queue_rows.ts";
-import type { Context } from "./context.ts";
+import { type Context, DIALECT } from "./context.ts";
 import * as groups from "./groups.ts";
 import type { QueueName, ReadyGroup } from "./groups.ts";
-import { numberOf } from "./leases.ts";
 import { type QueuedRow, readOldest } from "./queues.ts";
 import { Turns } from "../sql/turns.ts";
-import { unlockStarted } from "./push_keys.ts";
+import { lockUntilStart, unlock } from "../sql/push_keys.ts";
 
 /** A queue that gives a job within this time is checked often: the check reads all starts that count. */
 const SOON_MS = 1_000;
@@ -35,18 +35,6 @@ interface Take {
   readonly leases: Lease[];
 }
 
-/** A queue that has jobs and isn't paused. */
-interface OpenQueue {
-  readonly id: number;
-  readonly limit: limits.Limited | undefined;
-  /** Number of its jobs in groups. */
-  readonly grouped: number;
-  /** Whether it has groups, with jobs or with a tag ahead of the queue's virtual time. */
-  readonly hasGroups: boolean;
-  /** Whether it has jobs without a group. */
-  readonly hasUngrouped: boolean;
-}
-
 /** See `JobStore.take`. No reply can be lost: the store is in this process. */
 export function take(context: Context, { queues, limit, worker, minTurn = 1 }: TakeRequest): Promise<Lease[]> {
   if (limit < 1) return Promise.resolve([]);
@@ -54,11 +42,11 @@ export function take(context: Context, { queues, limit, worker, minTurn = 1 }: T
     const { sql } = context;
     const now = context.now();
     const take: Take = { worker, number: context.newTake(), minTurn, budget: new ByteBudget(), leases: [] };
-    if (areAllPaused(context)) return take.leases;
+    if (runNow(areAllPaused(now), sql)) return take.leases;
     for (const name of queues) {
       const left = limit - take.leases.length;
       if (left <= 0 || take.budget.isSpent) break;
-      const open = openQueue(context, name);
+      const open = runNow(openQueue(name, now), sql);
       if (open === undefined) continue;
       const { id, limit: limited } = open;
       if (limited) runNow(limits.settle(limited, now), sql);
@@ -75,44 +63,12 @@ export function take(context: Context, { queues, limit, worker, minTurn = 1 }: T
 /** Returns whether a queue has jobs that may be taken; "soon" if one may be taken within {@linkcode SOON_MS}. */
 export function hasWork(context: Context, name: string): boolean | "soon" {
   const { sql, now } = context;
-  const open = openQueue(context, name);
-  if (open === undefined || areAllPaused(context)) return false;
+  const open = runNow(openQueue(name, now()), sql);
+  if (open === undefined || runNow(areAllPaused(now()), sql)) return false;
   const opensInMs = open.limit === undefined ? 0 : runNow(limits.opensIn(open.limit, now()), sql);
   const readyInMs = open.grouped > 0 && !open.hasUngrouped ? groups.readyIn(context, open.id) : 0;
   const inMs = opensInMs === undefined || readyInMs === undefined ? undefined : Math.max(opensInMs, readyInMs);
   return inMs === 0 || inMs !== undefined && inMs <= SOON_MS && "soon";
-}
-
-/** See `JobStore.hasQueuedJobs`. */
-export function hasQueuedJobs(context: Context, names: readonly string[]): boolean {
-  const { sql, now } = context;
-  return !areAllPaused(context) && names.some((name) => {
-    const open = openQueue(context, name);
-    if (open === undefined || open.hasUngrouped) return open !== undefined;
-    return !runNow(limits.hasPauses(open.id, now()), sql) ||
-      runNow(limits.pausedJobs({ id: open.id, name }, now()), sql) < open.grouped;
-  });
-}
-
-function openQueue({ sql, now }: Context, name: string): OpenQueue | undefined {
-  const row = sql(
-    `SELECT ${limits.LIMIT_COLUMNS}, size, grouped, EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id) AS has_groups
-     FROM queue
-     WHERE name = ? AND (paused = 0 OR paused_until <= ?) AND (size > 0 OR grouped > 0)`,
-  ).get(name, now());
-  return row && {
-    id: Number(row.id),
-    limit: limits.limitIn(row),
-    grouped: Number(row.grouped),
-    hasGroups: row.has_groups === 1,
-    hasUngrouped: Number(row.size) > 0,
-  };
-}
-
-/** Returns whether all queues are paused together. */
-function areAllPaused({ sql, now }: Context): boolean {
-  const paused = sql("SELECT paused_until FROM queue WHERE name = ? AND paused = 1").get(ALL_QUEUES);
-  return paused !== undefined && (paused.paused_until === null || Number(paused.paused_until) > now());
 }
 
 /** Leases the oldest jobs of a queue, without those of its groups. Returns their number. */
@@ -123,7 +79,7 @@ function leaseOldest(context: Context, { id, name }: QueueName, most: number, ta
   const [last] = rows.at(-1)!;
   sql(
     "INSERT INTO lease (job, queue, worker_id, take, at) SELECT job, queue, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?",
-  ).run(numberOf(context, take.worker), take.number, now(), id, last);
+  ).run(runNow(numberOf(take.worker), sql), take.number, now(), id, last);
   sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(id, last);
   runNow(grow(id, -rows.length), sql);
   addLeases(context, rows, { queue: name }, take);
@@ -141,7 +97,8 @@ function addLeases(
   for (const [job, payload] of rows) {
     const lease: Lease = { token: `${job}.${take.number}`, ...from, payload };
     take.leases.push(cancelled.has(payload) ? { ...lease, cancelled: true } : lease);
-    unlockStarted(context, payload);
+    const started = lockUntilStart(payload);
+    if (started) runNow(unlock(started.key, started.jid), context.sql);
   }
 }
 
@@ -212,7 +169,7 @@ function leaseInTurn(context: Context, queue: QueueName, most: number, take: Tak
   }
   changes.write();
   const after = { ...turns.times, grouped: changes.total, forget: 2 * (turns.count + 1) };
-  runNow(advance(queue.id, after, now), sql);
+  runNow(advance(DIALECT, queue.id, after, now), sql);
   return turns.count;
 }
 
@@ -257,7 +214,7 @@ class Changes {
       `INSERT INTO lease (job, queue, worker_id, take, at, from_group)
        SELECT job, queue, ?2, ?3, ?4, ?5 FROM json_each(?1) CROSS JOIN queued ON queue = value ->> 0 AND job <= value ->> 1
        ORDER BY job`,
-    ).run(groups, numberOf(this.#context, worker), number, now(), this.#fromGroup);
+    ).run(groups, runNow(numberOf(worker), sql), number, now(), this.#fromGroup);
     const remove = sql("DELETE FROM queued WHERE queue = ? AND job <= ?");
     for (const { id, last } of this.#groups) remove.run(id, last!);
     // With its tag, so that no trigger writes the rest.

@@ -1,19 +1,19 @@
 /**
- * The leases that this process holds on Redis, and the argument that none of them is lost and none is settled twice.
+ * The leases that this process holds on a server, and the argument that none of them is lost and none is settled twice.
  *
- * A reply can be lost on its way: the process then can't tell whether the script ran. A server can lose its latest writes:
+ * A reply can be lost on its way: the process then can't tell whether the verb ran. A server can lose its latest writes:
  * it crashes between two fsyncs, or a replica that lagged takes its place. The book covers both.
  *
  *  1. **A lost reply of `take` strands no lease.** Each take has a name, which its tokens contain. The book keeps the name
  *     until the reply is here. The next take passes the names of unanswered takes, and `take` returns their leases
  *     again. A worker that takes no more jobs passes them with a limit of 0: the leases return to their queues. The network may
- *     deliver an unanswered take even later, on the connection that was given up: then it leases nothing (`jobs:given-up`).
+ *     deliver an unanswered take even later, on the connection that was given up: then it leases nothing (`jobs:given-up`, `given_up`).
  *  2. **A lost reply of `settle` doesn't make an outcome count as lost.** The book keeps the tokens that may be settled. When
  *     the settlement is repeated and such a token is missing, this process ended it itself.
  *  3. **A server that lost its latest writes strands no lease.** It may again have leases that this process has settled. After
- *     each loss of the connection, `reconcileLeases` returns those leases of this process to their queues that are neither
+ *     each loss of the connection, the next take returns those leases of this process to their queues that are neither
  *     held nor of an unanswered take. Their jobs run again: at least once.
- *  4. **A worker settles nothing that it no longer owns.** A rescue that takes leases from a worker leaves a mark
+ *  4. **A worker settles nothing that it no longer owns.** On Redis, a rescue that takes leases from a worker leaves a mark
  *     (`jobs:rescued`). Without that mark no held token is missing, except on a server that lost its latest writes, so
  *     `settle` deletes held tokens together. With the mark it checks each.
  *
@@ -97,7 +97,7 @@ export class LeaseBook {
   /**
    * Notes the reply of a settlement.
    *
-   * @param missing the tokens that Redis didn't have
+   * @param missing the tokens that the store didn't have
    * @returns those of them that another worker has: without those that this process settled itself
    */
   endSettlement(worker: string, outcomes: Iterable<{ readonly token: string }>, missing: readonly string[]): string[] {

@@ -7,12 +7,11 @@ import { afterCancel, afterDeath } from "../../job/suspicion.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
-import { direct, runNow } from "../sql/body.ts";
-import { BoundedRead } from "../sql/bounded_read.ts";
-import { rewrite } from "../sql/job_rows.ts";
-import * as workers from "../sql/workers.ts";
-import type { Context } from "./context.ts";
+import { type Body, type Engine, query } from "./body.ts";
+import { BoundedRead } from "./bounded_read.ts";
+import { rewrite } from "./job_rows.ts";
 import * as leases from "./leases.ts";
+import * as workers from "./workers.ts";
 
 interface LeasedRow {
   readonly id: number;
@@ -24,37 +23,42 @@ interface LeasedRow {
 }
 
 /** See `JobStore.rescue`. */
-export async function rescue(context: Context, request: RescueRequest): Promise<RescueResult> {
-  const { read, commit, sql, now } = context;
+export async function rescue(engine: Engine, request: RescueRequest): Promise<RescueResult> {
   // Read first, so that no write lock is taken while all workers are alive. The decision is made again under the lock.
-  const { workers: lapsed, waits } = await read(() => runNow(workers.findOffline(request.worker, now()), sql));
+  const { workers: lapsed, waits } = await engine.read((now) => workers.findOffline(request.worker, now));
   if (lapsed.length === 0) return { rescued: 0, doomed: [], offline: [], more: false, waits };
-  return await commit.run(() => rescueSome(context, request), { rows: request.limit });
+  return await engine.write((now) => rescueSome(engine, request, now), { rows: request.limit });
 }
 
-function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: RescueRequest): RescueResult {
-  const { sql } = context;
-  const stillLeased = (worker: string, tokens: readonly string[]) =>
-    direct(() => leases.stillLeased(context, worker, tokens));
+function* rescueSome(
+  engine: Engine,
+  { worker: rescuer, limit, maxRescues }: RescueRequest,
+  now: number,
+): Body<RescueResult> {
   const offline: string[] = [];
   const doomed: DoomedJob[] = [];
   let rescued = 0;
   let more = false;
   const budget = new ByteBudget();
-  const { workers: lapsed, waits } = runNow(workers.findOffline(rescuer, context.now()), sql);
+  const { workers: lapsed, waits } = yield* workers.findOffline(rescuer, now);
   for (const worker of lapsed) {
     const most = limit - rescued - doomed.length;
     if (most <= 0 || budget.isSpent) return { rescued, doomed, offline, more: true, waits };
     offline.push(worker);
-    const { ended, ...running } = runNow(workers.lastMoments(worker, stillLeased), sql);
+    const { ended, ...running } = yield* workers.lastMoments(worker, leases.stillLeased);
     const found = new BoundedRead<LeasedRow>({ limit: most, budget }, ({ payload }) => payload);
     while (found.wanted > 0) {
-      const leased = sql(
-        `SELECT job.id, job.payload, lease.queue, lease.take, lease.cancelled, queue.name
-           FROM lease CROSS JOIN job ON job.id = lease.job CROSS JOIN queue ON queue.id = lease.queue
-         WHERE worker_id = ${workers.workerIn("?")} AND lease.job > ? ORDER BY lease.job LIMIT ?`,
+      found.add(
+        yield query(
+          `SELECT job.id, job.payload, lease.queue, lease.take, lease.cancelled, queue.name
+             FROM lease CROSS JOIN job CROSS JOIN queue
+           WHERE job.id = lease.job AND queue.id = lease.queue AND worker_id = ${
+            workers.workerIn("?1")
+          } AND lease.job > ?2
+           ORDER BY lease.job LIMIT ?3`,
+          [worker, found.last?.id ?? Number.MIN_SAFE_INTEGER, found.wanted],
+        ),
       );
-      found.add(leased.all(worker, found.last?.id ?? Number.MIN_SAFE_INTEGER, found.wanted));
     }
     let buried = 0;
     for (const { id, payload, queue, name, take, cancelled } of found.rows) {
@@ -66,13 +70,16 @@ function rescueSome(context: Context, { worker: rescuer, limit, maxRescues }: Re
         buried++;
         continue;
       }
-      sql("DELETE FROM lease WHERE job = ?").run(id);
-      if (fate.payload !== payload) runNow(rewrite(id, fate.payload), sql);
-      leases.returnLease(context, queue, id);
+      // Its worker may have settled it, or another one rescued it.
+      if ((yield query("DELETE FROM lease WHERE job = ?1 AND take = ?2 RETURNING 1", [id, take])).length === 0) {
+        continue;
+      }
+      if (fate.payload !== payload) yield* rewrite(id, fate.payload);
+      yield* leases.returnLease(engine, queue, id);
       rescued++;
     }
-    const left = runNow(workers.countLeases(worker), sql);
-    if (left === 0) runNow(workers.forget(worker), sql);
+    const left = yield* workers.countLeases(worker);
+    if (left === 0) yield* workers.forget(worker);
     more ||= left > buried;
   }
   return { rescued, doomed, offline, more, waits };

@@ -1,0 +1,126 @@
+/**
+ * Runs the bodies of the verbs that all SQL stores share, each in a transaction.
+ *
+ * @module
+ */
+import { systemClock } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
+import type { Body, Dialect, Row, Statement, Value } from "../sql/body.ts";
+import { array, type Client } from "./client.ts";
+import schemaText from "./schema.sql" with { type: "text" };
+
+/** The expressions of PostgreSQL. */
+export const DIALECT: Dialect = {
+  whole: (column) => column,
+  like: "ILIKE",
+  fieldOf: (field) => `field_of(payload, '${field}')`,
+  isIn: (select) => `= ANY (ARRAY(${select}))`,
+  skipLocked: "FOR UPDATE SKIP LOCKED",
+};
+
+const TABLES = new Set(
+  Array.from(schemaText.matchAll(/CREATE (?:UNLOGGED )?(?:TABLE|VIEW) (\w+)/g), ([, name]) => name!),
+);
+
+type Send = (text: string, values: readonly Value[]) => Promise<readonly Row[]>;
+
+/** Runs bodies and functions in a schema. */
+export class Runner {
+  readonly client: Client;
+  readonly schema: string;
+  readonly #clock: Clock;
+  readonly #texts = new Map<string, string>();
+
+  /** @param clock its difference to the system's clock moves the store's */
+  constructor(client: Client, clock: Clock) {
+    this.client = client;
+    this.schema = client.address.schema;
+    this.#clock = clock;
+  }
+
+  /** The milliseconds by which the store's clock is ahead of the server's: 0, except in tests. */
+  get ahead(): number {
+    return Math.round(this.#clock.now() - systemClock.now());
+  }
+
+  /** Calls a function, by itself. Its first parameter is {@linkcode ahead}. */
+  async call(
+    name: string,
+    values: readonly Value[],
+    types: readonly string[],
+    options?: { readonly isRepeatable?: boolean },
+  ): Promise<readonly Row[]> {
+    return await this.client.run(this.callText(name, types), [this.ahead, ...values], options);
+  }
+
+  /** Returns the statement that calls a function. */
+  callText(name: string, types: readonly string[]): string {
+    const parameters = ["bigint", ...types].map((type, i) => `$${i + 1}::${type}`).join(", ");
+    return `SELECT * FROM ${this.schema}.${name}(${parameters})`;
+  }
+
+  /** Runs a body in a transaction. */
+  async write<T>(body: (now: number) => Body<T>): Promise<T> {
+    return await this.client.transaction(
+      `${this.schema}.now_ms(${this.ahead}) AS now`,
+      async (query, { now }) => await this.#run(body(Number(now)), query),
+    );
+  }
+
+  /** Runs a body that only reads: each statement by itself. */
+  async read<T>(body: (now: number) => Body<T>): Promise<T> {
+    const now = body.length === 0 ? 0 : await this.now();
+    return await this.#run(body(now), (text, values) => this.client.run(text, values));
+  }
+
+  /** Runs a body that only reads, at one moment. */
+  async readMoment<T>(body: (now: number) => Body<T>): Promise<T> {
+    return await this.client.transaction(
+      `${this.schema}.now_ms(${this.ahead}) AS now`,
+      async (query, { now }) => await this.#run(body(Number(now)), query),
+      "REPEATABLE READ",
+    );
+  }
+
+  /** Returns the store's time. */
+  async now(): Promise<number> {
+    const [row] = await this.client.run(`SELECT ${this.schema}.now_ms($1) AS now`, [this.ahead]);
+    return Number(row!.now);
+  }
+
+  async #run<T>(body: Body<T>, query: Send): Promise<T> {
+    let step = body.next();
+    while (!step.done) {
+      let rows: readonly Row[];
+      try {
+        rows = await this.#statement(step.value, query);
+      } catch (error) {
+        body.return(undefined as T);
+        throw error;
+      }
+      step = body.next(rows);
+    }
+    return step.value;
+  }
+
+  async #statement({ text, ...statement }: Statement, query: Send): Promise<readonly Row[]> {
+    if (text !== undefined) return await query(this.#textOf(text), (statement as { values: readonly Value[] }).values);
+    const { locks } = statement as { locks: readonly string[] };
+    return await query(`SELECT ${this.schema}.lock_names($1::text[])`, [array(locks)]);
+  }
+
+  /** Returns the text with numbered parameters, and with the schema before each table. */
+  #textOf(text: string): string {
+    let known = this.#texts.get(text);
+    if (known === undefined) {
+      known = text.replace(/\?(\d+)/g, "$$$1")
+        .replace(
+          /\b(FROM|JOIN|INTO|UPDATE)\s+(\w+)\b(?!\.)/g,
+          (all, before, name) => TABLES.has(name) ? `${before} ${this.schema}.${name}` : all,
+        )
+        .replace(/\b(field_of)\(/g, `${this.schema}.$1(`);
+      this.#texts.set(text, known);
+    }
+    return known;
+  }
+}

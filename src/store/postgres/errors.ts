@@ -1,0 +1,98 @@
+/**
+ * Converts the errors of PostgreSQL and of its driver to {@linkcode StoreError}, with the remedy.
+ *
+ * @module
+ */
+import { StoreError } from "../port/errors.ts";
+
+/** Errors before a statement was sent. */
+const NOT_CONNECTED = new Set([
+  ...[
+    "ECONNREFUSED",
+    "ENOENT",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "ETIMEDOUT",
+    "CONNECT_TIMEOUT",
+  ],
+  // The server starts, stops, or has no free connection.
+  ...["57P03", "53300", "08001", "08004"],
+]);
+/** Errors that end a connection: the statement may have run. */
+const CONNECTION_LOST = new Set([
+  ...["ECONNRESET", "EPIPE", "CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_ENDED", "ERR_SOCKET_CLOSED"],
+  ...["57P01", "57P02", "57P05", "08000", "08003", "08006", "08007", "08P01", "TIMEOUT"],
+]);
+/** The transaction was rolled back, and may succeed when it is repeated: a deadlock, a conflict, a plan of an older schema. */
+const REPEAT = new Set(["40001", "40P01", "55P03", "0A000"]);
+/** The server is a replica: another one accepts writes, or this one will. */
+const READ_ONLY = "25006";
+
+/** How a failed statement is treated. */
+export type Failure =
+  /** It didn't run: it is sent again. */
+  | "again"
+  /** It was rolled back: its transaction is repeated. */
+  | "repeat"
+  /** It may have run. */
+  | "unknown"
+  /** It failed. */
+  | "failed";
+
+/** Returns how an error is treated. */
+export function failureOf(error: unknown): Failure {
+  const code = codeOf(error);
+  if (code === undefined) return "failed";
+  if (NOT_CONNECTED.has(code) || code === READ_ONLY) return "again";
+  if (CONNECTION_LOST.has(code)) return "unknown";
+  if (code === "0A000") return messageOf(error).includes("cached plan") ? "repeat" : "failed";
+  return REPEAT.has(code) ? "repeat" : "failed";
+}
+
+/** Returns whether the server accepts no writes: another connection may lead to one that does. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY;
+}
+
+/** Converts an error to a {@linkcode StoreError}. Other errors stay unchanged. */
+export function translate(error: unknown, shown: string): unknown {
+  if (error instanceof StoreError) return error;
+  const code = codeOf(error);
+  if (code === undefined) return error;
+  const reply = messageOf(error);
+  const make = (kind: StoreError["code"], text: string) => new StoreError(kind, text, { cause: error });
+  const at = `PostgreSQL at "${shown}"`;
+  if (code === "28P01" || code === "28000") {
+    return make("denied", `${at} rejected the login (${reply}): check user and password`);
+  }
+  if (code === "3D000") return make("missing", `${at} has no such database (${reply}): create it`);
+  if (code === "42501") {
+    return make("denied", `${at} denied this user access (${reply}): grant it the tables and functions of the schema`);
+  }
+  if (code === "42P01" || code === "3F000" || code === "42883") {
+    return make("missing", `${at} has no store in this schema (${reply}): let its owner start jobs once`);
+  }
+  if (code === "53100" || code === "53200") {
+    return make("full", `No space for ${at} (${reply}); nothing was stored: free some space`);
+  }
+  if (code === "54000" || code === "22001") return make("large", `Job too large for ${at} (${reply})`);
+  if (code === "XX001" || code === "XX002") {
+    return make("corrupt", `${at} is damaged (${reply}); restore it from a backup`);
+  }
+  if (code === READ_ONLY) {
+    return make("unavailable", `${at} is a replica: try again later, or use the address of its primary`);
+  }
+  if (failureOf(error) !== "failed") return make("unavailable", `${at} is not available: ${reply}`);
+  return make("wrong", `${at} rejected a statement (${code}: ${reply})`);
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return String((error as { message?: unknown } | null)?.message).split("\n")[0]!;
+}

@@ -1,0 +1,284 @@
+/**
+ * The hot verbs: each is one function of the schema, and one round trip. All other cases run as bodies.
+ *
+ * @module
+ */
+import { batchIn } from "../../job/batch.ts";
+import { setFields } from "../../job/raw.ts";
+import type { LeaseBook } from "../ops/lease_book.ts";
+import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
+import { splitName } from "../port/groups.ts";
+import { nameOf } from "../port/groups.ts";
+import type { EnqueueResult, Lease, NewJob, TakeRequest } from "../port/jobs.ts";
+import type { Outcome, SettleResult } from "../port/outcomes.ts";
+import { MAX_RECORDS } from "../port/results.ts";
+import { type Body, type Engine, query, type Value } from "../sql/body.ts";
+import { enqueue, isConditional } from "../sql/enqueue.ts";
+import { trimDead } from "../sql/job_ends.ts";
+import { parseToken, returnLease } from "../sql/leases.ts";
+import { settle } from "../sql/settle.ts";
+import { workerIn } from "../sql/workers.ts";
+import { array, isOutcomeUnknown } from "./client.ts";
+import type { Runner } from "./engine.ts";
+import { takeInTurn } from "./take_in_turn.ts";
+
+const STORE_TYPES = [
+  ...[
+    "integer",
+    "text[]",
+    "text[]",
+    "text[]",
+    "text[]",
+    "text[]",
+    "text[]",
+    "double precision[]",
+    "double precision[]",
+  ],
+];
+const TAKE_TYPES = ["text", "bigint", "bigint[]", "text[]", "bigint[]", "integer", "bigint"];
+const SETTLE_TYPES = [
+  ...["text", "bigint[]", "bigint[]", "text", "text[]", "double precision[]", "text[]", "text[]", "text[]"],
+  ...["double precision[]", "bigint"],
+];
+/** Kinds of outcomes as the function names them. */
+const KINDS: Readonly<Record<Outcome["kind"], string>> = {
+  ...{ ack: "a", discard: "d", retry: "t", snooze: "s", bury: "b", release: "" },
+};
+/** A queue with groups or limits is taken from as such for this long, before the function is asked again. */
+const IN_TURN_MS = 1_000;
+const FIELD = `,"enqueued_at":`;
+
+/** Returns the body that stores jobs. */
+export function storing(runner: Runner, wire: 7 | 8): Engine["storeJobs"] {
+  const text = runner.callText("store_jobs", STORE_TYPES);
+  return function* (jobs, now) {
+    if (jobs.length === 0) return 0;
+    const [row] = yield query(text, [now, ...columnsOf(jobs, wire)]);
+    return Number(row!.store_jobs);
+  };
+}
+
+/** The hot verbs. */
+export class HotVerbs {
+  readonly #runner: Runner;
+  readonly #engine: Engine;
+  readonly #book: LeaseBook;
+  readonly #client = crypto.getRandomValues(new Uint32Array(1))[0]! * 1_024;
+  /** Numbers of pushes that aren't under way: pushes at once have different ones. */
+  readonly #slots: number[] = [];
+  #slotCount = 0;
+  #pushes = 0;
+  /** Queues with groups or limits, and until when they are known as such. */
+  readonly #inTurn = new Map<string, number>();
+
+  constructor(runner: Runner, engine: Engine, book: LeaseBook) {
+    this.#runner = runner;
+    this.#engine = engine;
+    this.#book = book;
+  }
+
+  /** See `JobStore.enqueue`. */
+  async enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
+    if (jobs.length === 0) return [];
+    if (jobs.some(isConditional)) return await this.#engine.write((now) => enqueue(this.#engine, jobs, now));
+    const slot = this.#slots.pop() ?? this.#slotCount++;
+    try {
+      const values = [this.#client + slot, ++this.#pushes, this.#runner.ahead, ...columnsOf(jobs, this.#engine.wire)];
+      const text = `SELECT ${this.#runner.schema}.enqueue(${
+        ["bigint", "bigint", "bigint", ...STORE_TYPES].map((type, i) => `$${i + 1}::${type}`).join(", ")
+      })`;
+      await this.#runner.client.run(text, values);
+    } finally {
+      this.#slots.push(slot);
+    }
+    return jobs.map(() => ({ kind: "stored" }));
+  }
+
+  /** See `JobStore.take`. */
+  async take(request: TakeRequest): Promise<Lease[]> {
+    const { queues, worker } = request;
+    await this.#reconcile(worker);
+    const limit = Math.max(0, Math.floor(request.limit));
+    if ((limit < 1 || queues.length === 0) && !this.#book.hasLostTakes(worker)) return [];
+    const names = this.#book.beginTake(worker);
+    const number = takeNumber(names.name);
+    try {
+      const leases: Lease[] = [];
+      let next = 0;
+      const isInTurn = (this.#inTurn.get(queues[0] ?? "") ?? 0) > this.#runner.client.clock.monotonic();
+      if (!isInTurn || names.lost.length > 0) {
+        next = queues.length;
+        const rows = await this.#runner.call(
+          "take",
+          [
+            ...[worker, number, array(names.lost.map(takeNumber)), array(queues), array(queues.map(() => -1))],
+            ...[limit, MAX_BATCH_BYTES],
+          ],
+          TAKE_TYPES,
+          { isRepeatable: false },
+        );
+        for (const row of rows) {
+          if (row.job === null) {
+            next = Number(row.place) - 1;
+            this.#inTurn.set(queues[next]!, this.#runner.client.clock.monotonic() + IN_TURN_MS);
+          } else leases.push(leaseIn(row));
+        }
+      }
+      if (next < queues.length) {
+        const taken = leases.reduce((sum, { payload }) => sum + payload.length, 0);
+        const rest = { queues: queues.slice(next), limit: limit - leases.length, bytes: MAX_BATCH_BYTES - taken };
+        const { minTurn = 1 } = request;
+        const more = await this.#engine.write((now) =>
+          takeInTurn(this.#runner, { ...rest, worker, minTurn, take: number }, now)
+        );
+        leases.push(...more);
+      }
+      this.#book.endTake(worker, names, leases);
+      return leases;
+    } catch (error) {
+      this.#book.failTake(worker, names, isOutcomeUnknown(error));
+      throw error;
+    }
+  }
+
+  /** See `JobStore.settle`. */
+  async settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
+    if (outcomes.length === 0) return { lost: [], dropped: 0 };
+    const result = await this.#settle(worker, outcomes);
+    return { ...result, lost: this.#book.endSettlement(worker, outcomes, result.lost) };
+  }
+
+  async #settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
+    const values = plainValues(outcomes);
+    if (values === undefined) return await this.#engine.write((now) => settle(this.#engine, worker, outcomes, now));
+    for (;;) {
+      try {
+        const rows = await this.#runner.call("settle", [worker, ...values, MAX_RECORDS], SETTLE_TYPES, {
+          isRepeatable: false,
+        });
+        const lost = rows.map((row) => outcomes[Number(row.settle)]!.token);
+        const hasBuried = outcomes.some(({ kind }) => kind === "bury");
+        return { lost, dropped: hasBuried ? await this.#engine.write((now) => trimDead(this.#engine, now)) : 0 };
+      } catch (error) {
+        if (!isOutcomeUnknown(error)) throw error;
+        // Those that are missing next time were settled by this call.
+        this.#book.failSettlement(outcomes);
+      }
+    }
+  }
+
+  /** Returns leases to their queues that the store has for this worker, but the book doesn't: it lost its latest writes. */
+  async #reconcile(worker: string): Promise<void> {
+    const book = this.#book;
+    await book.reconcile(worker, this.#runner.client.losses, async ({ unanswered, held }) => {
+      const known = new Set(unanswered.map((name) => String(takeNumber(name))));
+      const prefix = prefixOf(takeNumber(`${book.prefix}00000000`));
+      await this.#engine.write(() =>
+        returnUnknown(this.#engine, worker, (token) => {
+          const take = token.slice(token.indexOf(".") + 1);
+          return prefixOf(Number(take)) !== prefix || held.has(token) || known.has(take);
+        })
+      );
+    });
+  }
+}
+
+/** Returns the number of a take: 21 bits name the process, 32 count. */
+function takeNumber(name: string): number {
+  return (parseInt(name.slice(0, 8), 16) % 2 ** 21) * 2 ** 32 + parseInt(name.slice(8), 16);
+}
+
+function prefixOf(take: number): number {
+  return Math.floor(take / 2 ** 32);
+}
+
+function* returnUnknown(engine: Engine, worker: string, isKnown: (token: string) => boolean): Body<void> {
+  const rows = yield query(`SELECT job, take, queue FROM lease WHERE worker_id = ${workerIn("?1")} ORDER BY job`, [
+    worker,
+  ]);
+  for (const { job, take, queue } of rows) {
+    if (isKnown(`${job}.${take}`)) continue;
+    const gone = yield query("DELETE FROM lease WHERE job = ?1 AND take = ?2 RETURNING 1", [Number(job), Number(take)]);
+    if (gone.length > 0) yield* returnLease(engine, Number(queue), Number(job));
+  }
+}
+
+/** Returns the lease in a row. */
+function leaseIn({ job, of_take, name, payload, cancelled }: Readonly<Record<string, unknown>>): Lease {
+  return {
+    token: `${job}.${of_take}`,
+    ...splitName(name as string),
+    payload: payload as string,
+    ...(cancelled === true && { cancelled }),
+  };
+}
+
+/** Returns the columns of new jobs: the function adds the time to those that go to their queues. */
+function columnsOf(jobs: readonly NewJob[], wire: 7 | 8): Value[] {
+  const wholes: (string | null)[] = [];
+  const heads: (string | null)[] = [];
+  const tails: (string | null)[] = [];
+  for (const { payload, at, delayMs } of jobs) {
+    const [head, tail] = delayMs !== undefined && delayMs > 0 ? [null, null] : around(payload);
+    heads.push(head);
+    tails.push(tail);
+    wholes.push(head === null || at !== undefined ? payload : null);
+  }
+  return [
+    wire,
+    array(jobs.map(({ queue, group }) => nameOf(queue, group))),
+    array(jobs.map(({ jid }) => jid)),
+    ...[optional(wholes), optional(heads), optional(tails)],
+    optional(jobs.map(({ batch, payload }) => batch?.id ?? batchIn(payload))),
+    optional(jobs.map(({ at, delayMs }) => delayMs === undefined ? at : undefined)),
+    optional(jobs.map(({ delayMs }) => delayMs)),
+  ];
+}
+
+/** Returns the text before and after the enqueue time; nulls for a payload that isn't an object. */
+function around(payload: string): readonly [string, string] | readonly [null, null] {
+  if (payload.endsWith("}") && payload.length > 2 && !payload.includes('"enqueued_at"')) {
+    return [payload.slice(0, -1) + FIELD, "}"];
+  }
+  const mark = `"${crypto.randomUUID()}"`;
+  try {
+    const [head, tail] = setFields(payload, { enqueued_at: mark }).split(mark);
+    return [head!, tail!];
+  } catch {
+    // Not an object: it is stored unchanged, and the worker that takes it buries it.
+    return [null, null];
+  }
+}
+
+/** Returns an array, or null if all its values are absent. */
+function optional(values: readonly (string | number | null | undefined)[]): string | null {
+  return values.some((value) => value !== null && value !== undefined) ? array(values) : null;
+}
+
+/** Returns the parameters of the function `settle`; undefined if it doesn't cover one of the outcomes. */
+function plainValues(outcomes: readonly Outcome[]): Value[] | undefined {
+  const tokens = outcomes.map(({ token }) => parseToken(token));
+  const seen = new Set<number>();
+  let kinds = "";
+  for (const [i, { kind, occurrence, steps, parent, batch, record, jid }] of outcomes.entries()) {
+    const token = tokens[i];
+    if (token === undefined || !/^\d{1,16}$/.test(token.take) || seen.has(token.job) || KINDS[kind] === "") {
+      return undefined;
+    }
+    if (occurrence !== undefined || steps || parent !== undefined || batch !== undefined) return undefined;
+    if (record !== undefined && record.jid !== jid) return undefined;
+    seen.add(token.job);
+    kinds += KINDS[kind];
+  }
+  return [
+    array(tokens.map((token) => token!.job)),
+    array(tokens.map((token) => Number(token!.take))),
+    kinds,
+    optional(outcomes.map((one) => "payload" in one ? one.payload : null)),
+    optional(outcomes.map((one) => "delayMs" in one ? one.delayMs : null)),
+    optional(outcomes.map(({ unlock }) => unlock)),
+    optional(outcomes.map(({ jid, unlock, record }) => unlock === undefined && record === undefined ? null : jid)),
+    optional(outcomes.map(({ record }) => record?.body)),
+    optional(outcomes.map(({ record }) => record && Number.isFinite(record.ttlMs) ? record.ttlMs : null)),
+  ];
+}

@@ -1,0 +1,67 @@
+/**
+ * Due jobs → their queues.
+ *
+ * @module
+ */
+import { ByteBudget } from "../port/batch_bytes.ts";
+import { splitName } from "../port/groups.ts";
+import { nameIn } from "../port/groups.ts";
+import type { NewJob } from "../port/jobs.ts";
+import { type Body, type Engine, query } from "../sql/body.ts";
+import { trimDead } from "../sql/job_ends.ts";
+import * as jobRows from "../sql/job_rows.ts";
+import { enqueuedNow, type Promoted } from "../sql/promote.ts";
+import { array } from "./client.ts";
+
+/** See `JobStore.promote`. Skips those that another transaction is moving. */
+export function* promoteDue(engine: Engine, limit: number, now: number): Body<Promoted> {
+  const oldest = (place: string) =>
+    `SELECT * FROM (SELECT job, at FROM member WHERE place = '${place}' AND at <= ?1 ORDER BY at, job LIMIT ?2
+       FOR UPDATE SKIP LOCKED) AS ${place}`;
+  const due = yield query(`${oldest("scheduled")} UNION ALL ${oldest("retry")} ORDER BY at, job LIMIT ?2`, [
+    now,
+    limit,
+  ]);
+  if (due.length === 0) return { moved: 0, buried: 0 };
+  const wanted = due.map(({ job }) => Number(job));
+  const sizes = yield query("SELECT id, octet_length(payload) AS bytes FROM job WHERE id = ANY (?1::bigint[])", [
+    array(wanted),
+  ]);
+  const bytesOf = new Map(sizes.map(({ id, bytes }) => [Number(id), Number(bytes)]));
+  const ids = within(wanted, bytesOf);
+  yield query("DELETE FROM member WHERE job = ANY (?1::bigint[])", [array(ids)]);
+  const rows = yield query("SELECT id, jid, payload FROM job WHERE id = ANY (?1::bigint[])", [array(ids)]);
+  const jobs = new Map((rows as unknown as readonly jobRows.JobRow[]).map((row) => [row.id, row]));
+  const moved: { readonly name: string; readonly jid: string | null; readonly payload: string }[] = [];
+  const gone: number[] = [];
+  for (const id of ids) {
+    const { jid, payload } = jobs.get(id)!;
+    const queued = enqueuedNow(engine, payload, now);
+    if (queued === undefined) yield* jobRows.addTo("dead", now, id);
+    else {
+      moved.push({ name: nameIn(queued), jid, payload: queued });
+      gone.push(id);
+    }
+  }
+  if (moved.length > 0) {
+    yield* engine.storeJobs(
+      moved.map(({ name, jid, payload }): NewJob => ({ jid: jid!, ...splitName(name), payload })),
+      now,
+    );
+    yield* jobRows.remove(gone);
+  }
+  const buried = ids.length - gone.length;
+  if (buried > 0) yield* trimDead(engine, now);
+  return { moved: gone.length, buried };
+}
+
+/** Returns the first of the jobs whose payloads fit into a step. */
+function within(ids: readonly number[], bytesOf: ReadonlyMap<number, number>): number[] {
+  const budget = new ByteBudget();
+  const some: number[] = [];
+  for (const id of ids) {
+    if (!budget.spend({ length: bytesOf.get(id)! })) break;
+    some.push(id);
+  }
+  return some;
+}

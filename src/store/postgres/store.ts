@@ -1,0 +1,219 @@
+/**
+ * The store in a PostgreSQL database, put together from the parts of the port.
+ *
+ * @module
+ */
+import type { Store } from "../admin/store.ts";
+import { LeaseBook } from "../ops/lease_book.ts";
+import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
+import { maxEntries } from "../port/logs.ts";
+import type { Value } from "../sql/body.ts";
+import { batchesPart } from "../sql/batches.ts";
+import { type Body, type Engine, lock, query } from "../sql/body.ts";
+import { classesPart } from "../sql/classes.ts";
+import { configure } from "../sql/configure.ts";
+import { Cron } from "../sql/cron.ts";
+import * as editor from "../sql/edit.ts";
+import * as entries from "../sql/entries.ts";
+import { flowsPart } from "../sql/flows.ts";
+import { readGroups } from "../sql/groups.ts";
+import { keepCancelled, stillLeased } from "../sql/leases.ts";
+import { logsPart } from "../sql/logs.ts";
+import { hasQueuedJobs } from "../sql/open_queues.ts";
+import { readMembers, readPage } from "../sql/pages.ts";
+import { createPromotion } from "../sql/promote.ts";
+import { rescue } from "../sql/rescue.ts";
+import { resultsPart } from "../sql/results.ts";
+import { sqlSeries } from "../sql/series.ts";
+import { sessionsPart } from "../sql/sessions.ts";
+import { stats } from "../sql/stats.ts";
+import { findStep, markSteps, partsOf } from "../sql/step_rows.ts";
+import { stepsPart } from "../sql/steps.ts";
+import { transferPart } from "../sql/transfer.ts";
+import { workerIn, workersPart } from "../sql/workers.ts";
+import { array } from "./client.ts";
+import { DIALECT, type Runner } from "./engine.ts";
+import { health } from "./health.ts";
+import { HotVerbs, storing } from "./jobs.ts";
+import { promoteDue } from "./promote.ts";
+import { Watch } from "./watch.ts";
+
+/** Changes of sizes and totals are folded after this many verbs that make some. */
+const VERBS_PER_FOLD = 200;
+
+/** Options of the store. */
+export interface PostgresStoreOptions extends Pick<Engine, "wire" | "deadMaxJobs" | "deadMaxAgeMs"> {
+  readonly log: (message: string) => void;
+}
+
+/** Returns the store. */
+export function postgresStore(runner: Runner, options: PostgresStoreOptions): Store {
+  const { client } = runner;
+  const { log, ...settings } = options;
+  const engine: Engine = {
+    ...settings,
+    dialect: DIALECT,
+    write: (body) => runner.write(body),
+    read: (body) => runner.read(body),
+    readMoment: (body) => runner.readMoment(body),
+    turn: () => client.clock.turn(),
+    now: () => runner.now(),
+    storeJobs: storing(runner, settings.wire),
+    returnLeases,
+    holdLeases,
+    // Triggers count.
+    *grow() {},
+    *addToTotal(name, by) {
+      yield query("INSERT INTO count_change (name, by) VALUES (?1, ?2)", [name, by]);
+      return false;
+    },
+  };
+  const book = new LeaseBook();
+  const hot = new HotVerbs(runner, engine, book);
+  const promotion = createPromotion(engine, (limit, now) => promoteDue(engine, limit, now));
+  const cron = new Cron(engine);
+  const watch = new Watch(runner, { due: () => promotion.knownDue(), cron: () => cron.changesRead }, log);
+  const workers = workersPart(engine);
+  let verbs = 0;
+  let logged: Promise<unknown> = Promise.resolve();
+  let folding: Promise<unknown> | undefined;
+  const fold = () => {
+    verbs = 0;
+    const before = dayOf(client.clock.now() + runner.ahead - DAYS_KEPT_MS);
+    return folding ??= runner.call("fold", [before], ["text"]).finally(() => folding = undefined);
+  };
+  /** Counts a verb that changes sizes. */
+  const counted = async <T>(result: Promise<T>): Promise<T> => {
+    const value = await result;
+    if (++verbs >= VERBS_PER_FOLD) void fold().catch(() => {});
+    return value;
+  };
+  let isClosed = false;
+
+  return {
+    url: client.address.shown,
+    jobs: {
+      enqueue: (jobs) => counted(hot.enqueue(jobs)),
+      take: (request) => counted(hot.take(request)),
+      settle: (worker, outcomes) => counted(hot.settle(worker, outcomes)),
+      async stillLeased(worker, tokens) {
+        const left = await engine.read(() => stillLeased(worker, tokens));
+        if (tokens !== undefined) {
+          const still = new Set(left);
+          book.drop(worker, tokens.filter((token) => !still.has(token)));
+        }
+        return left;
+      },
+      promote: (limit) => promotion.promote(limit),
+      rescue: (request) => rescue(engine, request),
+      hasQueuedJobs: (names) => engine.read((at) => hasQueuedJobs(names, at)),
+      find: (selection) => entries.find(engine, selection),
+      edit: (selection, edit, queue) => editor.edit(engine, selection, edit, queue),
+    },
+    workers: {
+      ...workers,
+      async deregister(worker) {
+        await workers.deregister(worker);
+        book.dropAll(worker);
+      },
+    },
+    cron,
+    steps: {
+      ...stepsPart(engine),
+      async remember({ worker, token, jid }, { name, record }) {
+        const [job, take] = partsOf(token);
+        return await engine.write(function* () {
+          const values: Value[] = [jid, name, record, job, take, worker];
+          const written = yield query(
+            `INSERT INTO step (jid, name, record) SELECT ?1, ?2, ?3 FROM lease
+             WHERE job = ?4 AND take = ?5 AND worker_id = ${workerIn("?6")}
+             ON CONFLICT (jid, name) DO UPDATE SET record = excluded.record
+             WHERE step.record NOT LIKE '{"state":"succeeded",%' RETURNING 1`,
+            values,
+          );
+          if (written.length > 0) return record;
+          return (yield* findStep({ worker, token, jid }, name))?.record ?? undefined;
+        });
+      },
+    },
+    batches: batchesPart(engine),
+    flows: flowsPart(engine),
+    results: resultsPart(engine),
+    logs: {
+      ...logsPart(engine),
+      // One after the other: each waits for the lock of those before it anyway, and so they have the order of the calls.
+      add(log, text) {
+        const add = () => runner.call("add_log", [log, text, maxEntries(log)], ["text", "text", "bigint"]);
+        const added = logged.then(add, add);
+        logged = added;
+        return added.then(() => {});
+      },
+    },
+    series: sqlSeries(engine),
+    classes: classesPart(engine),
+    admin: {
+      async stats(request = {}) {
+        await fold();
+        return await engine.read((at) => stats(DIALECT, request, at));
+      },
+      health: () => health(runner, watch.hears),
+      page: (place, request = {}) => engine.read(() => readPage(place, request)),
+      members: (batch, request) => engine.read(() => readMembers(DIALECT, batch, request)),
+      get: (refs, { before } = {}) => engine.read(() => entries.get(refs, before)),
+      configure: (queue, settings) =>
+        engine.write(function* (at) {
+          yield lock(`queue:${queue}`);
+          yield* foldQueue(runner, queue, at);
+          return yield* configure(DIALECT, queue, settings, at);
+        }),
+      async groups(queue, request = {}) {
+        await engine.write(function* (at) {
+          yield lock(`queue:${queue}`);
+          yield* foldQueue(runner, queue, at);
+        });
+        return await engine.read((at) => readGroups(DIALECT, queue, request, at));
+      },
+    },
+    sessions: sessionsPart(engine),
+    transfer: transferPart(engine),
+    watch: (topic, signal) => watch.until(topic, signal),
+    async [Symbol.asyncDispose]() {
+      if (isClosed) return;
+      isClosed = true;
+      await watch.close();
+      await folding?.catch(() => {});
+      await client.close();
+    },
+  };
+}
+
+/** Folds the changes of a queue's groups. The caller has its lock. */
+function* foldQueue({ schema }: Runner, queue: string, now: number): Body<void> {
+  yield query(`SELECT ${schema}.fold_groups(id, ?2) FROM queue WHERE name = ?1`, [queue, now]);
+}
+
+/** See `Engine.holdLeases`. */
+function* holdLeases(
+  worker: string,
+  leases: Parameters<Engine["holdLeases"]>[1],
+): Body<Map<number, string>> {
+  const rows = yield query(
+    `SELECT job, take FROM lease WHERE job = ANY (?1::bigint[]) AND worker_id = ${
+      workerIn("?2")
+    } ORDER BY job FOR UPDATE`,
+    [array(leases.flatMap((lease) => lease?.job ?? [])), worker],
+  );
+  return new Map(rows.map(({ job, take }) => [Number(job), String(take)]));
+}
+
+/** See `Engine.returnLeases`. */
+function* returnLeases(worker: string): Body<void> {
+  const theirs = `worker_id = ${workerIn("?1")}`;
+  yield* keepCancelled(theirs, worker);
+  const gone = yield query(`DELETE FROM lease WHERE ${theirs} RETURNING job, queue`, [worker]);
+  for (const { job } of gone) yield* markSteps(Number(job));
+  yield query("INSERT INTO queued (queue, job) SELECT * FROM unnest(?1::bigint[], ?2::bigint[])", [
+    array(gone.map(({ queue }) => Number(queue))),
+    array(gone.map(({ job }) => Number(job))),
+  ]);
+}

@@ -1,0 +1,203 @@
+/**
+ * Waits for commits of other processes: notifications, and a look each second, because a push may have looked for waiters before
+ * this process began to wait, and because poolers drop notifications.
+ *
+ *  1. A wait looks at first. Only then the process notes in the table `waiting` that it waits, and looks again.
+ *  2. While anything waits, one call a second renews that note, and one looks for all waits together. Idle processes ask no more.
+ *  3. Where no notification of this process reaches itself, it polls alone, and says so once.
+ *
+ * @module
+ */
+import type { Topic } from "../port/watch.ts";
+import type { Runner } from "./engine.ts";
+import { array } from "./client.ts";
+
+const POLL_MS = 1_000;
+/** A note that isn't renewed is forgotten after this time. */
+const NOTE_MS = 3_000;
+/** A notification to itself takes this long at most. */
+const ECHO_MS = 2_000;
+/** Not before any due job. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+interface Waiter {
+  readonly topics: readonly string[];
+  readonly wake: () => void;
+}
+
+/** The knowledge of the process by which `due` and `cron` are judged. */
+export interface Known {
+  readonly due: () => number | undefined;
+  readonly cron: () => number;
+}
+
+/** Wakes waiters when the condition of their topic may hold. */
+export class Watch {
+  readonly #runner: Runner;
+  readonly #known: Known;
+  readonly #log: (message: string) => void;
+  readonly #who = crypto.getRandomValues(new Uint32Array(1))[0]!;
+  readonly #waiters = new Set<Waiter>();
+  readonly #end = new AbortController();
+  /** Notifications are heard: undefined while that isn't known. */
+  #hears: boolean | undefined;
+  #listening: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
+  /** Ends the pause between two polls. */
+  #hurry = () => {};
+
+  constructor(runner: Runner, known: Known, log: (message: string) => void) {
+    this.#runner = runner;
+    this.#known = known;
+    this.#log = log;
+  }
+
+  /** Whether notifications arrive; undefined if nothing has waited so far. */
+  get hears(): boolean | undefined {
+    return this.#hears;
+  }
+
+  /** Resolves when the condition of a topic may hold, `signal` aborts, or the store closes. */
+  async until(topic: Topic, signal: AbortSignal): Promise<boolean> {
+    const stop = AbortSignal.any([signal, this.#end.signal]);
+    const topics = topicsOf(topic);
+    while (!stop.aborted) {
+      const found = await this.#look(topics).catch(() => undefined);
+      if (found === undefined) await this.#pause(stop);
+      else if (found.length > 0 || stop.aborted) break;
+      else {
+        await this.#wait(topics, stop);
+        break;
+      }
+    }
+    return !stop.aborted;
+  }
+
+  /** Ends all waits. */
+  async close(): Promise<void> {
+    this.#end.abort();
+    for (const { wake } of this.#waiters) wake();
+    this.#hurry();
+    await this.#polling;
+    await this.#listening;
+  }
+
+  /** Looks, and wakes those whose condition holds. */
+  async look(): Promise<void> {
+    const topics = [...new Set([...this.#waiters].flatMap((waiter) => waiter.topics))];
+    if (topics.length === 0) return;
+    const found = new Set(await this.#look(topics));
+    for (const waiter of this.#waiters) if (waiter.topics.some((topic) => found.has(topic))) waiter.wake();
+  }
+
+  async #look(topics: readonly string[]): Promise<string[]> {
+    const { due, cron } = this.#known;
+    const rows = await this.#runner.call("look", [array(topics), due() ?? NEVER, cron()], [
+      "text[]",
+      "bigint",
+      "bigint",
+    ]);
+    return rows.map((row) => String(row.look));
+  }
+
+  #wait(topics: readonly string[], stop: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#waiters.delete(waiter);
+        stop.removeEventListener("abort", wake);
+        if (this.#waiters.size === 0) this.#hurry();
+        resolve();
+      };
+      const waiter = { topics, wake };
+      this.#waiters.add(waiter);
+      stop.addEventListener("abort", wake, { once: true });
+      this.#listening ??= this.#listen();
+      // A topic of which the others don't know: it is noted at once.
+      this.#hurry();
+      this.#polling ??= this.#poll().finally(() => this.#polling = undefined);
+    });
+  }
+
+  async #poll(): Promise<void> {
+    while (this.#waiters.size > 0 && !this.#end.signal.aborted) {
+      try {
+        await this.#note();
+        await this.look();
+      } catch {
+        // The client has logged it. The waits continue.
+      }
+      if (this.#waiters.size > 0) await this.#pause(this.#end.signal);
+    }
+  }
+
+  /** Notes what this process waits for. */
+  async #note(): Promise<void> {
+    const topics = [...new Set([...this.#waiters].flatMap((waiter) => waiter.topics))];
+    const text = `SELECT ${this.#runner.schema}.await($1, $2::text[], $3, $4)`;
+    if (this.#hears !== false) {
+      await this.#runner.client.run(text, [this.#who, array(topics), this.#known.due() ?? null, NOTE_MS]);
+    }
+  }
+
+  #pause(signal: AbortSignal): Promise<void> {
+    const stop = new AbortController();
+    const end = () => stop.abort();
+    this.#hurry = end;
+    signal.addEventListener("abort", end, { once: true });
+    return this.#runner.client.clock.sleep(POLL_MS, stop.signal).catch(() => {})
+      .finally(() => signal.removeEventListener("abort", end));
+  }
+
+  /** Listens, and notifies itself: poolers accept `LISTEN`, and drop what arrives. */
+  async #listen(): Promise<void> {
+    const { client, schema } = this.#runner;
+    const echo = `echo:${this.#who}`;
+    const stop = new AbortController();
+    let hears = false;
+    const listening = client.listen(`jobs_${schema}`, (payload) => {
+      if (payload !== echo) return this.#onMessage(payload);
+      hears = true;
+      stop.abort();
+    }, () => this.#hurry());
+    const end = () => stop.abort();
+    this.#end.signal.addEventListener("abort", end, { once: true });
+    try {
+      await Promise.race([listening.ready, aborted(this.#end.signal)]);
+      await client.run("SELECT pg_notify($1, $2)", [`jobs_${schema}`, echo]);
+      if (!hears) await client.clock.sleep(ECHO_MS, stop.signal).catch(() => {});
+      this.#hears = hears;
+      if (!hears && !this.#end.signal.aborted) {
+        this.#log(
+          "Notifications of PostgreSQL don't arrive, as behind a pooler: jobs start up to 1 s later; name a direct address with ?listen=HOST:PORT",
+        );
+      }
+      await aborted(this.#end.signal);
+    } catch {
+      // Polls find everything. The next wait tries again.
+      this.#listening = undefined;
+    } finally {
+      await listening.stop();
+    }
+  }
+
+  #onMessage(topic: string): void {
+    const all = topic === "work:*";
+    let mayHold = false;
+    for (const { topics } of this.#waiters) {
+      if (topics.includes(topic) || all && topics.some((one) => one.startsWith("work:"))) mayHold = true;
+    }
+    if (mayHold) void this.look().catch(() => {});
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+function topicsOf(topic: Topic): string[] {
+  if (typeof topic === "string") return [topic];
+  if ("work" in topic) return topic.work.map((name) => `work:${name}`);
+  if ("result" in topic) return [`result:${topic.result}`];
+  return ["commandsTo" in topic ? `commands:${topic.commandsTo}` : `reply:${topic.replyTo}`];
+}

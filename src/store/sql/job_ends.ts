@@ -1,0 +1,142 @@
+/**
+ * The end of a job, in whatever way: everything that must happen then.
+ *
+ * A step notes the ends of jobs, and applies them once: a statement for all jobs, as far as possible. That a lease is gone
+ * makes its group ready; that is a trigger on the leases (`schema.sql`), so that it follows from every way to lose a lease.
+ *
+ * @module
+ */
+import { COUNTED_FIELD, type MemberEnd } from "../../job/batch.ts";
+import { STEPS_FIELD } from "../../job/step.ts";
+import type { Outcome } from "../port/outcomes.ts";
+import type { NewRecord } from "../port/results.ts";
+import { BatchChanges } from "./batch_rows.ts";
+import { type Body, type Engine, query, type Row } from "./body.ts";
+import { endLive } from "./cron.ts";
+import { inParts, inTexts } from "./in_parts.ts";
+import { type JobRow, remove } from "./job_rows.ts";
+import * as results from "./results.ts";
+import { answerStep, type EndedBy, failParentOf, leaveWaiting } from "./step_rows.ts";
+import * as keys from "./push_keys.ts";
+
+/** The class of the error in the step that waits for a job, by how the job ended; else `Deleted`. */
+const ENDED_BY: Readonly<Record<string, EndedBy>> = { dead: "Killed", cancelled: "Cancelled" };
+
+/** Patterns of payloads that a batch counts, or that have steps. */
+const MARKED = `'%"${COUNTED_FIELD}"%' OR payload LIKE '%"${STEPS_FIELD}"%'`;
+
+/** Maximum number of dead jobs that are dropped at once, so that other operations don't wait. The next burial continues. */
+const MAX_DROPPED = 1_000;
+
+/** The ends of jobs in one step. Apply them in the same transaction. */
+export class JobEnds {
+  /** The changes of batches, which are applied with the ends. */
+  readonly batches: BatchChanges;
+  readonly #gone: number[] = [];
+  readonly #withSteps: string[] = [];
+  #hasRecords = false;
+
+  constructor({ storeJobs }: Pick<Engine, "storeJobs">) {
+    this.batches = new BatchChanges(storeJobs);
+  }
+
+  /** Ends jobs that leave nothing but their rows. */
+  noteGone(jobs: readonly number[]): void {
+    this.#gone.push(...jobs);
+  }
+
+  /** Ends a job as its worker reports, which knows what the job holds: its payload isn't read. `bury` leaves it to be dead. */
+  *noteOutcome(job: number, outcome: Outcome, now: number): Body<void> {
+    const { kind, jid, unlock, occurrence, batch, parent, steps, record } = outcome;
+    if (batch !== undefined) this.batches.noteMember(batch);
+    if (parent !== undefined) yield* answerStep(parent, now);
+    if (unlock !== undefined) yield* keys.unlock(unlock, jid);
+    if (occurrence !== undefined && jid !== undefined) yield* endLive(jid);
+    if (record !== undefined) yield* this.noteRecord(record, now);
+    if (kind === "bury" && steps) yield* leaveWaiting(jid ?? null);
+    if (kind !== "ack" && kind !== "discard") return;
+    this.#gone.push(job);
+    if (steps && jid !== undefined) this.#withSteps.push(jid);
+  }
+
+  /** Keeps the record of an ended job. */
+  *noteRecord(record: NewRecord, now: number): Body<void> {
+    yield* results.add(record, now);
+    this.#hasRecords = true;
+  }
+
+  /**
+   * Ends a job that an operator has taken out of its place.
+   *
+   * @param how how its batch counts it; `dead`: it goes there, and keeps its steps; `moved`: it continues in another store, so
+   *   neither its batch nor the step that waits for it learns of an end
+   */
+  *noteRow(row: JobRow, how: MemberEnd | "dead" | "moved", now: number): Body<void> {
+    yield* keys.unlockOf(row.jid);
+    if (how !== "moved") {
+      yield* failParentOf(row.payload, ENDED_BY[how] ?? "Deleted", now);
+      this.batches.notePayload(row.payload, how);
+    }
+    if (how === "dead") return yield* leaveWaiting(row.jid);
+    this.#gone.push(row.id);
+    if (row.jid !== null && row.payload.includes(`"${STEPS_FIELD}"`)) this.#withSteps.push(row.jid);
+  }
+
+  /** Drops dead jobs, which hold no locks: only what is read here may be left of them. */
+  *noteDropped(ids: readonly number[]): Body<void> {
+    for (const { where, values } of inParts(ids, "id")) {
+      const rows = yield query(`SELECT jid, payload FROM job WHERE ${where} AND (payload LIKE ${MARKED})`, values);
+      for (const { jid, payload } of rows as unknown as readonly JobRow[]) {
+        this.batches.notePayload(payload, "deleted");
+        if (jid !== null && payload.includes(`"${STEPS_FIELD}"`)) this.#withSteps.push(jid);
+      }
+    }
+    this.#gone.push(...ids);
+  }
+
+  /** Removes the jobs that are gone, and applies what follows. */
+  *apply(now: number): Body<void> {
+    yield* remove(this.#gone);
+    yield* forgetSteps(this.#withSteps);
+    if (this.#hasRecords) yield* results.trim(now);
+    yield* this.batches.apply(now);
+  }
+}
+
+/** Deletes the steps of jobs. */
+function* forgetSteps(jids: readonly string[]): Body<void> {
+  for (const { where, values } of inTexts(jids, "jid")) {
+    yield query(`DELETE FROM step WHERE ${where}`, values);
+    yield query(`DELETE FROM step_wait WHERE ${where}`, values);
+  }
+}
+
+/** Drops dead jobs beyond the limits of age and number, earliest first. Returns how many. */
+export function* trimDead(engine: Engine, now: number): Body<number> {
+  const old = yield* drop(
+    engine,
+    yield query("SELECT job FROM member WHERE place = 'dead' AND at < ?1 ORDER BY at, job LIMIT ?2", [
+      now - engine.deadMaxAgeMs,
+      MAX_DROPPED,
+    ]),
+    now,
+  );
+  const [dead] = yield query("SELECT size FROM set_size WHERE place = 'dead'");
+  const over = Math.min(Number(dead!.size) - engine.deadMaxJobs, MAX_DROPPED);
+  if (over <= 0) return old;
+  const oldest = yield query("SELECT job FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?1", [over]);
+  return old + (yield* drop(engine, oldest, now));
+}
+
+function* drop(engine: Engine, rows: readonly Row[], now: number): Body<number> {
+  const dropped: number[] = [];
+  for (const { where, values } of inParts(rows.map(({ job }) => Number(job)), "job")) {
+    // Another transaction may have dropped some of them.
+    const gone = yield query(`DELETE FROM member WHERE ${where} AND place = 'dead' RETURNING job`, values);
+    for (const { job } of gone) dropped.push(Number(job));
+  }
+  const ends = new JobEnds(engine);
+  yield* ends.noteDropped(dropped);
+  yield* ends.apply(now);
+  return dropped.length;
+}

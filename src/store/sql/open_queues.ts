@@ -1,0 +1,56 @@
+/**
+ * Queues that have jobs and aren't paused.
+ *
+ * @module
+ */
+import { ALL_QUEUES } from "../port/paused_queues.ts";
+import { type Body, query } from "./body.ts";
+import * as limits from "./limits.ts";
+
+/** A queue that has jobs and isn't paused. */
+export interface OpenQueue {
+  readonly id: number;
+  readonly limit: limits.Limited | undefined;
+  /** Number of its jobs in groups. */
+  readonly grouped: number;
+  /** Whether it has groups, with jobs or with a tag ahead of the queue's virtual time. */
+  readonly hasGroups: boolean;
+  /** Whether it has jobs without a group. */
+  readonly hasUngrouped: boolean;
+}
+
+/** Returns a queue; undefined if it has no jobs, or is paused. */
+export function* openQueue(name: string, now: number): Body<OpenQueue | undefined> {
+  const [row] = yield query(
+    `SELECT ${limits.LIMIT_COLUMNS}, size, grouped,
+       CASE WHEN EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id) THEN 1 ELSE 0 END AS has_groups
+     FROM queue
+     WHERE name = ?1 AND (paused = 0 OR paused_until <= ?2) AND (size > 0 OR grouped > 0)`,
+    [name, now],
+  );
+  return row && {
+    id: Number(row.id),
+    limit: limits.limitIn(row),
+    grouped: Number(row.grouped),
+    hasGroups: row.has_groups === 1,
+    hasUngrouped: Number(row.size) > 0,
+  };
+}
+
+/** Returns whether all queues are paused together. */
+export function* areAllPaused(now: number): Body<boolean> {
+  const [paused] = yield query("SELECT paused_until FROM queue WHERE name = ?1 AND paused = 1", [ALL_QUEUES]);
+  return paused !== undefined && (paused.paused_until === null || Number(paused.paused_until) > now);
+}
+
+/** See `JobStore.hasQueuedJobs`. */
+export function* hasQueuedJobs(names: readonly string[], now: number): Body<boolean> {
+  if (yield* areAllPaused(now)) return false;
+  for (const name of names) {
+    const open = yield* openQueue(name, now);
+    if (open === undefined) continue;
+    if (open.hasUngrouped || !(yield* limits.hasPauses(open.id, now))) return true;
+    if ((yield* limits.pausedJobs({ id: open.id, name }, now)) < open.grouped) return true;
+  }
+  return false;
+}

@@ -1,0 +1,115 @@
+/**
+ * A PostgreSQL cluster for tests, in a temporary folder and on a free port, which ends with the tests of its file.
+ *
+ *  1. {@linkcode startPostgres} starts one. It runs as another user if the test runs as root, which PostgreSQL refuses.
+ *  2. A test can kill it, start it again with the same data, freeze it and continue it.
+ *
+ * @module
+ */
+import { until } from "./eventually.ts";
+import { freePort } from "./redis.ts";
+import { MissingTool, requireTool } from "./tools.ts";
+
+const FOLDER = "/usr/lib/postgresql";
+
+/** A running cluster. */
+export interface PostgresServer extends AsyncDisposable {
+  readonly port: number;
+  /** The temporary folder, with the socket. */
+  readonly dir: string;
+  /** Returns the address of a database. */
+  url(database?: string): string;
+  /** Creates an empty database. Returns its name. */
+  create(): Promise<string>;
+  /** Runs statements with `psql`, and returns what it printed: columns separated by `|`. */
+  sql(text: string, database?: string): Promise<string>;
+  /** Kills the server and its backends, as a crash does. */
+  kill(): Promise<void>;
+  /** Starts the server again after {@linkcode kill}. */
+  start(): Promise<void>;
+  /** Sends the server's process a signal. */
+  signal(signal: Deno.Signal): void;
+}
+
+/** Options of the server. */
+export interface PostgresOptions {
+  /** Settings, as in `postgresql.conf`. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+/** Returns the folder of the newest installed version. @throws {MissingTool} */
+function programs(): string {
+  requireTool("psql");
+  try {
+    const versions = Array.from(Deno.readDirSync(FOLDER), ({ name }) => Number(name)).filter((version) =>
+      version >= 14
+    );
+    if (versions.length > 0) return `${FOLDER}/${Math.max(...versions)}/bin`;
+  } catch {
+    // Not installed.
+  }
+  throw new MissingTool("postgresql required");
+}
+
+/** Starts a cluster. @throws {MissingTool} if PostgreSQL is missing */
+export async function startPostgres({ config = {} }: PostgresOptions = {}): Promise<PostgresServer> {
+  const bin = programs();
+  const dir = await Deno.makeTempDir({ prefix: "jobs-postgres-" });
+  const asUser = Deno.uid() === 0
+    ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", `HOME=${dir}`, "LC_ALL=C"]
+    : ["env", "LC_ALL=C"];
+  const run = async (args: readonly string[]): Promise<string> => {
+    const [program, ...rest] = [...asUser, ...args];
+    const { success, stdout, stderr } = await new Deno.Command(program!, { args: rest, stdin: "null" }).output();
+    const text = new TextDecoder();
+    if (!success) throw new Error(`${args[0]}: ${text.decode(stdout)}${text.decode(stderr)}`);
+    return text.decode(stdout).trimEnd();
+  };
+  if (Deno.uid() === 0) await new Deno.Command("chown", { args: ["65534", dir] }).output();
+  await Deno.chmod(dir, 0o755);
+  await run([`${bin}/initdb`, "-D", `${dir}/data`, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "-N"]);
+  const port = freePort();
+  const settings: Record<string, string> = {
+    ...{ port: `${port}`, listen_addresses: "127.0.0.1", unix_socket_directories: dir, max_connections: "200" },
+    // A crash of the process loses nothing by that, only one of the machine.
+    ...{ fsync: "off", full_page_writes: "off", shared_buffers: "64MB", log_min_messages: "fatal" },
+    ...config,
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`).join("");
+  await run(["sh", "-c", `cat >>"$0" <<'END'\n${lines}END`, `${dir}/data/postgresql.conf`]);
+  let server: Deno.ChildProcess | undefined;
+  let created = 0;
+  const sql = (text: string, database = "postgres") =>
+    run(["psql", "-h", dir, "-p", `${port}`, "-U", "postgres", "-AtqX", "-v", "ON_ERROR_STOP=1", "-c", text, database]);
+  const kill = async () => {
+    if (server === undefined) return;
+    // The backends end when their postmaster is gone.
+    server.kill("SIGQUIT");
+    await server.status;
+    server = undefined;
+  };
+  const start = async () => {
+    const [program, ...rest] = [...asUser, `${bin}/postgres`, "-D", `${dir}/data`];
+    server = new Deno.Command(program!, { args: rest, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+    await until(() => sql("SELECT 1").then(() => true, () => false), () => "the PostgreSQL server starts");
+  };
+  await start();
+  return {
+    port,
+    dir,
+    url: (database = "postgres") => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    async create() {
+      const name = `t${created++}`;
+      await sql(`CREATE DATABASE ${name}`);
+      return name;
+    },
+    sql,
+    kill,
+    start,
+    signal: (signal) => server?.kill(signal),
+    async [Symbol.asyncDispose]() {
+      await kill();
+      await Deno.remove(dir, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * Empty stores on a PostgreSQL cluster, for the contract.
+ *
+ * @module
+ */
+import postgres from "postgres";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { batchIn } from "../../src/job/batch.ts";
+import { getField } from "../../src/job/raw.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import type { Row } from "../../src/store/sql/body.ts";
+import { openStore, type StoreOptions } from "../../src/store/open.ts";
+import type { OpenTestStore, TestOptions, TestStore } from "../store_contract/harness.ts";
+import type { PostgresServer } from "./postgres.ts";
+
+/** Asserts nothing wrong: each job is in one place, and the counts are right. */
+const WRONG =
+  `WITH place AS (SELECT job FROM jobs.queued UNION ALL SELECT job FROM jobs.lease UNION ALL SELECT job FROM jobs.member)
+  SELECT 'no place' AS what, id::text FROM jobs.job WHERE id NOT IN (SELECT job FROM place)
+  UNION ALL SELECT 'no job', job::text FROM place WHERE job NOT IN (SELECT id FROM jobs.job)
+  UNION ALL SELECT 'many places', job::text FROM place GROUP BY job HAVING count(*) > 1
+  UNION ALL SELECT 'no queue', job::text FROM jobs.queued WHERE queue NOT IN (SELECT id FROM jobs.queue_row)
+  UNION ALL SELECT 'size of ' || place, size::text FROM jobs.set_size
+    WHERE size <> (SELECT count(*) FROM jobs.member WHERE member.place = set_size.place)
+  UNION ALL SELECT 'size of queue ' || name, size::text FROM jobs.queue
+    WHERE size <> (SELECT count(*) FROM jobs.queued WHERE queued.queue = queue.id)
+  UNION ALL SELECT 'grouped of queue ' || name, grouped::text FROM jobs.queue
+    WHERE grouped <> (SELECT coalesce(sum(size), 0) FROM jobs.queue AS one WHERE one.parent = queue.id)`;
+
+/** Empties the tables that aren't empty: a new database for each case would take a second. */
+const EMPTY = `DO $$
+  DECLARE name text; has boolean;
+  BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'jobs' AND tablename NOT IN ('meta', 'once_sweep', 'cron_counter') LOOP
+      EXECUTE format('SELECT EXISTS (SELECT 1 FROM jobs.%I)', name) INTO has;
+      IF has THEN EXECUTE format('TRUNCATE jobs.%I', name); END IF;
+    END LOOP;
+    UPDATE jobs.once_sweep SET key = '' WHERE key <> '';
+    UPDATE jobs.cron_counter SET version = 0, told = 0 WHERE version <> 0 OR told <> 0;
+  END $$`;
+
+/** Returns the names of the tables with a text. */
+const TABLES_WITH = `CREATE OR REPLACE FUNCTION pg_temp.holding(wanted text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+  DECLARE name text; has boolean;
+  BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'jobs' ORDER BY 1 LOOP
+      EXECUTE format('SELECT EXISTS (SELECT 1 FROM jobs.%I AS t WHERE position(%L IN t::text) > 0)', name, wanted) INTO has;
+      IF has THEN RETURN NEXT name; END IF;
+    END LOOP;
+  END $$; SELECT pg_temp.holding(`;
+
+/** A database with an empty store, when no test uses it. */
+interface Database {
+  readonly url: string;
+  readonly sql: ReturnType<typeof postgres>;
+}
+
+/**
+ * Returns what opens an empty store on a server: each has a database by itself until it is closed.
+ *
+ * @param parameters of the address, for example `?prepare=false`
+ */
+export function emptyPostgresStores(
+  server: PostgresServer,
+  parameters = "",
+): { readonly open: OpenTestStore; readonly close: () => Promise<void> } {
+  const all: Database[] = [];
+  const free: Database[] = [];
+  const create = async (): Promise<Database> => {
+    const url = server.url(await server.create());
+    await (await openStore(url))[Symbol.asyncDispose]();
+    const sql = postgres(url, { max: 1, fetch_types: false, max_lifetime: null, onnotice: () => {} });
+    const database = { url: url + parameters, sql };
+    all.push(database);
+    return database;
+  };
+  return {
+    async open(options) {
+      const database = free.pop() ?? await create();
+      return await openEmpty(database, () => free.push(database), options);
+    },
+    close: async () => void await Promise.all(all.map(({ sql }) => sql.end())),
+  };
+}
+
+async function openEmpty(
+  { url, sql }: Database,
+  release: () => void,
+  options: TestOptions = {},
+): Promise<TestStore> {
+  let ahead = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead };
+  const all: StoreOptions = { ...options, clock };
+  const stores: Store[] = [await openStore(url, all)];
+  return {
+    store: stores[0]!,
+    // The tests' server doesn't sync.
+    durability: "none",
+    async another() {
+      const store = await openStore(url, all);
+      stores.push(store);
+      return store;
+    },
+    now: () => clock.now(),
+    advance: (ms) => ahead += ms,
+    async pushRaw(queue, text) {
+      const jid = getField(text, "jid");
+      await sql`SELECT jobs.store_jobs(jobs.now_ms(0), 7, ARRAY[${queue}], ARRAY[${
+        typeof jid === "string" ? jid : null
+      }::text], ARRAY[${text}], NULL, NULL, ARRAY[${batchIn(text) ?? null}::text], NULL, NULL)`;
+    },
+    async holding(text) {
+      const rows = await sql.unsafe(`${TABLES_WITH}'${text.replaceAll("'", "''")}')`) as unknown as Row[][];
+      return rows.at(-1)!.map(({ holding }) => String(holding));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const store of stores) await store[Symbol.asyncDispose]();
+      const wrong = await sql.unsafe(WRONG);
+      await sql.unsafe(EMPTY);
+      release();
+      if (wrong.length > 0) throw new Error(`Places are wrong: ${JSON.stringify(wrong)}`);
+    },
+  };
+}
