@@ -5,6 +5,9 @@
  */
 import { until } from "../support/eventually.ts";
 import { jobsCommand } from "../support/command.ts";
+import { freePort } from "../support/redis.ts";
+import { requireTool } from "../support/tools.ts";
+import { GatewayLine } from "./gateway_line.ts";
 import type { Target } from "./disturbance.ts";
 import type { Ground } from "./ground.ts";
 import type { Incidents } from "./incidents.ts";
@@ -36,14 +39,20 @@ const WORKERS: readonly { readonly kind: Target["kind"]; readonly args: readonly
     { kind: "plain", args: ["-c", "6"], count: 1 },
     { kind: "isolated", args: ["-c", "4", "--isolate", "Away,Nap"], count: 1 },
   ];
+/** The workers in other runtimes, which reach the store through a gateway. */
+const REMOTES = [["node", "remote.mjs"], ["python3", "remote.py"]] as const;
 const HANDLERS = new URL("./handlers.js", import.meta.url).pathname;
 const PUSHER = new URL("./pusher.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
+/** The number of workers in other runtimes. */
+export const REMOTE_WORKERS: number = REMOTES.length;
+
 /** Starts the programs and ends them. */
-export class Cast {
-  /** The workers, then the pushers. */
+export class Cast implements AsyncDisposable {
+  /** The workers, those in other runtimes last, their gateway, then the pushers. */
   readonly targets: Target[] = [];
+  readonly #lines: GatewayLine[] = [];
   readonly #options: CastOptions;
 
   constructor(options: CastOptions) {
@@ -82,6 +91,43 @@ export class Cast {
     await until(async () => (await ground.store.workers.list()).length >= count, `${count} workers register`);
   }
 
+  /** Starts the workers in other runtimes, and then their gateway; resolves when all of them have registered. */
+  async startRemotes(): Promise<void> {
+    const { ground, incidents, heartbeatTimeoutMs, shutdownTimeoutMs, maxRescues, folder } = this.#options;
+    const port = freePort();
+    for (const [runtime, file] of REMOTES) {
+      const line = await GatewayLine.make(port);
+      this.#lines.push(line);
+      const command = [requireTool(runtime), new URL(file, import.meta.url).pathname, line.url];
+      const program = this.#program(`worker-${runtime}`, command, {
+        SOAK_JOURNAL: `${folder}/journal`,
+        SOAK_QUEUES: QUEUES.join(","),
+        SOAK_SHUTDOWN_MS: `${shutdownTimeoutMs}`,
+      });
+      this.targets.push({ program, line, kind: "remote" });
+    }
+    const remotes = this.targets.slice(-REMOTES.length);
+    const line = await ground.line();
+    const command = [...jobsCommand(), "web", `127.0.0.1:${port}`, "--store", line.url];
+    const gateway = this.#program("gateway", command, {
+      JOBS_LOG_FORMAT: "json",
+      JOBS_HEARTBEAT: "300ms",
+      JOBS_HEARTBEAT_TIMEOUT: `${heartbeatTimeoutMs}ms`,
+      JOBS_MAX_RESCUES: `${maxRescues}`,
+    });
+    this.targets.push({ program: gateway, line, kind: "gateway" });
+    incidents.dependentsOf = (pid) => pid === gateway.pid ? remotes.map(({ program }) => program.pid) : [];
+    const pids = remotes.map(({ program }) => program.pid);
+    await until(
+      async () => {
+        const workers = await ground.store.workers.list();
+        return pids.every((pid) => workers.some((one) => one.pid === pid));
+      },
+      () => `the workers of other runtimes register; ${JSON.stringify(this.endings)} ${pids}`,
+      20_000,
+    );
+  }
+
   /** Starts the pushers. */
   async startPushers(): Promise<void> {
     const { pushers, ground, seed, rate, folder } = this.#options;
@@ -98,9 +144,15 @@ export class Cast {
     await this.#close(this.targets.filter(({ kind }) => kind === "pusher"));
   }
 
-  /** Ends the workers. */
+  /** Ends the workers, and then their gateway. */
   async stopWorkers(): Promise<void> {
-    await this.#close(this.targets.filter(({ kind }) => kind !== "pusher"));
+    await this.#close(this.targets.filter(({ kind }) => kind !== "pusher" && kind !== "gateway"));
+    await this.#close(this.targets.filter(({ kind }) => kind === "gateway"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill();
+    for (const line of this.#lines) await line[Symbol.asyncDispose]();
   }
 
   /** Kills all programs that still run. */

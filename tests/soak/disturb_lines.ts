@@ -5,17 +5,24 @@
  */
 import type { TcpProxy, Weather } from "../support/tcp_proxy.ts";
 import type { Disturbance, Scene } from "./disturbance.ts";
+import { GatewayLine } from "./gateway_line.ts";
 import { RedisLine } from "./redis_line.ts";
 import { pause } from "./uptime.ts";
 
 /** Round trips of a slow line stay below the heartbeat timeout: it is not a cause of lapses. */
 const SLOWEST_MS = 300;
 
-/** @param heartbeatTimeoutMs a worker without a heartbeat for this long is offline */
-export function lineDisturbances(heartbeatTimeoutMs: number): Disturbance[] {
+/**
+ * @param heartbeatTimeoutMs a worker without a heartbeat for this long is offline
+ * @param hits the programs whose lines are disturbed
+ */
+export function lineDisturbances(
+  heartbeatTimeoutMs: number,
+  hits: Disturbance["hits"] = "any program",
+): Disturbance[] {
   const pastTimeout = [heartbeatTimeoutMs + 1_000, heartbeatTimeoutMs + 4_000] as const;
   const kind = (name: string, weight: number, forMs: readonly [number, number], run: Disturbance["run"]) =>
-    ({ name, weight, hits: "any program", forMs, run }) as const;
+    ({ name, weight, hits, forMs, run }) as const;
   return [
     kind("hold a line past the timeout", 3, pastTimeout, (scene) => away(scene, "held", (proxy) => proxy)),
     kind(
@@ -57,7 +64,7 @@ async function away({ target, incidents, forMs }: Scene, weather: Weather, end: 
   });
 }
 
-function lineOf({ line }: Scene["target"]): RedisLine {
-  if (line instanceof RedisLine) return line;
-  throw new TypeError("Not a line to Redis");
+function lineOf({ line }: Scene["target"]): RedisLine | GatewayLine {
+  if (line instanceof RedisLine || line instanceof GatewayLine) return line;
+  throw new TypeError("Not a line with a proxy");
 }

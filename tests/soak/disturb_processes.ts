@@ -14,6 +14,9 @@ import { pause } from "./uptime.ts";
 /** On a busy machine, or while the store is down, a new process that does not start ends the replacing. */
 const REPLACED_WITHIN_MS = 20_000;
 
+/** A gateway listens to signals after this time, on a busy machine. */
+const LISTENS_MS = 10_000;
+
 /** @param heartbeatTimeoutMs a worker without a heartbeat for this long is offline */
 export function processDisturbances(heartbeatTimeoutMs: number): Disturbance[] {
   const pastTimeout = [heartbeatTimeoutMs + 1_000, heartbeatTimeoutMs + 4_000] as const;
@@ -38,6 +41,29 @@ export function processDisturbances(heartbeatTimeoutMs: number): Disturbance[] {
     { name: "reload a worker", weight: 1, hits: "worker", forMs: [0, 0], run: reload },
     { name: "freeze past the timeout", weight: 3, hits: "worker", forMs: pastTimeout, run: freeze },
     { name: "freeze for a moment", weight: 1, hits: "worker", forMs: [200, heartbeatTimeoutMs / 3], run: freeze },
+    {
+      name: "kill a gateway",
+      weight: 3,
+      hits: "gateway",
+      forMs: [0, 3_000],
+      run: ({ target, forMs }) => target.program.kill(forMs),
+    },
+    {
+      name: "stop a gateway",
+      weight: 2,
+      hits: "gateway",
+      forMs: [0, 2_000],
+      // Before it listens to signals, TERM just ends the process.
+      run: async ({ target: { program }, forMs }) => program.ranMs > LISTENS_MS ? await program.stop(forMs) : undefined,
+    },
+    { name: "freeze a gateway past the timeout", weight: 2, hits: "gateway", forMs: pastTimeout, run: freeze },
+    {
+      name: "freeze a gateway for a moment",
+      weight: 1,
+      hits: "gateway",
+      forMs: [200, heartbeatTimeoutMs / 3],
+      run: freeze,
+    },
     { name: "quiet a worker", weight: 1, hits: "worker", forMs: [500, 4_000], run: quiet },
     { name: "poison", weight: 0.5, hits: "worker", forMs: [0, 0], run: ({ push }) => push("Poison") },
     {
@@ -76,7 +102,7 @@ async function freeze({ target, random, incidents, forMs }: Scene): Promise<void
 
 /** HUP: of several processes each is stopped, and replaced, one after the other. */
 async function reload(scene: Scene): Promise<void> {
-  if (!await listens(scene)) return;
+  if (scene.target.kind === "remote" || !await listens(scene)) return;
   const { target, incidents } = scene;
   const { pid } = target.program;
   const replaced = target.kind === "several" ? childrenOf(pid) : [];
@@ -100,8 +126,16 @@ async function listens({ target, store }: Scene): Promise<boolean> {
   return (await insist(() => store.workers.list())).some(({ pid }) => pids.includes(pid));
 }
 
-async function quiet({ target, forMs }: Scene): Promise<void> {
+async function quiet({ target, forMs, store }: Scene): Promise<void> {
   const { pid } = target.program;
+  if (target.kind === "remote") {
+    const worker = (await insist(() => store.workers.list())).find((one) => one.pid === pid);
+    if (worker === undefined) return;
+    const send = (verb: "quiet" | "resume") => store.workers.send(worker.id, { id: verb, verb }).catch(() => {});
+    await send("quiet");
+    await pause(forMs);
+    return void await send("resume");
+  }
   signal(pid, "SIGTSTP");
   await pause(forMs);
   if (target.program.pid === pid) signal(pid, "SIGCONT");

@@ -14,8 +14,8 @@ import type { Store } from "../../src/store/admin/store.ts";
 export interface Target {
   readonly program: Program;
   readonly line: Line;
-  /** Performs jobs in child processes: isolated ones, or `--processes`. */
-  readonly kind: "plain" | "isolated" | "several" | "pusher";
+  /** Performs jobs in child processes: isolated ones, or `--processes`; or in another runtime, over the gateway. */
+  readonly kind: "plain" | "isolated" | "several" | "remote" | "gateway" | "pusher";
 }
 
 /** The services of a disturbance. */
@@ -46,7 +46,7 @@ export interface Disturbance {
   /** How often, compared with others. */
   readonly weight: number;
   /** The target: only one disturbance at a time hits the same program, queue or store. */
-  readonly hits: "worker" | "pusher" | "any program" | "queue" | "store";
+  readonly hits: "worker" | "remote" | "gateway" | "pusher" | "any program" | "queue" | "store";
   /** How long it lasts, in milliseconds. */
   readonly forMs: readonly [number, number];
   /** Does it, and undoes it after `forMs`. */

@@ -6,6 +6,11 @@
 import type { Incident, Jump, Outage } from "./records.ts";
 import { uptime } from "./uptime.ts";
 
+/** A gateway that has ended is started again, and reached by its programs, within this time on a busy machine. */
+const RESTARTED_MS = 15_000;
+/** Its programs repeat their requests at most after this time. */
+const REACHED_MS = 6_000;
+
 /** Collects incidents and outages. */
 export class Incidents {
   readonly incidents: Incident[] = [];
@@ -13,6 +18,8 @@ export class Incidents {
   readonly jumps: Jump[] = [];
   /** The number of disturbances of each kind. */
   readonly counts: Record<string, number> = {};
+  /** Returns the programs that reach the store through a process. Its incidents are theirs, too. */
+  dependentsOf: (pid: number) => readonly number[] = () => [];
   readonly #log: (line: string) => void;
 
   /** @param log receives a line for each disturbance */
@@ -30,6 +37,7 @@ export class Incidents {
   gone(kind: string, pid: number, parent?: number): void {
     const now = uptime();
     this.incidents.push({ kind, pid, from: now, to: now, effect: "gone", ...(parent !== undefined && { parent }) });
+    this.#ofDependents(kind, pid, now, now + RESTARTED_MS);
   }
 
   /** The store's clock moves forward at this moment. */
@@ -43,7 +51,15 @@ export class Incidents {
     try {
       await during();
     } finally {
-      this.incidents.push({ kind, pid, from, to: uptime(), effect });
+      const to = uptime();
+      this.incidents.push({ kind, pid, from, to, effect });
+      this.#ofDependents(kind, pid, from, to + (effect === "stopping" ? RESTARTED_MS : REACHED_MS));
+    }
+  }
+
+  #ofDependents(kind: string, pid: number, from: number, to: number): void {
+    for (const dependent of this.dependentsOf(pid)) {
+      this.incidents.push({ kind: `gateway ${kind}`, pid: dependent, from, to, effect: "away" });
     }
   }
 

@@ -23,6 +23,8 @@ export interface PlanOptions {
   readonly durationMs: number;
   readonly disturbances: readonly Disturbance[];
   readonly workers: number;
+  /** Those of the workers that are in other runtimes, the last ones. A gateway follows them. */
+  readonly remotes: number;
   readonly pushers: number;
 }
 
@@ -35,11 +37,14 @@ const STORE_REST_MS = 1_500;
 const CALM_MS = 500;
 
 /** Makes a plan. At least one worker is left alone at any time. */
-export function plan(random: Random, { durationMs, disturbances, workers, pushers }: PlanOptions): Planned[] {
+export function plan(random: Random, options: PlanOptions): Planned[] {
+  const { durationMs, disturbances, workers, remotes, pushers } = options;
+  const gateway = workers;
+  const programs = workers + 1 + pushers;
   const planned: Planned[] = [];
   /** Until when each program, the store and the queues are busy with a disturbance. */
-  const busyUntil = new Array<number>(workers + pushers + 2).fill(0);
-  const store = workers + pushers;
+  const busyUntil = new Array<number>(programs + 2).fill(0);
+  const store = programs;
   const queue = store + 1;
   const isFree = (target: number, at: number) => {
     if (busyUntil[target]! > at) return false;
@@ -51,8 +56,10 @@ export function plan(random: Random, { durationMs, disturbances, workers, pusher
     const forMs = Math.round(random.between(...disturbance.forMs));
     const target = {
       worker: random.between(0, workers - 1),
-      pusher: random.between(workers, workers + pushers - 1),
-      "any program": random.between(0, workers + pushers - 1),
+      remote: random.between(workers - remotes, workers - 1),
+      gateway,
+      pusher: random.between(gateway + 1, programs - 1),
+      "any program": random.between(0, programs - 1),
       store,
       queue,
     }[disturbance.hits];

@@ -60,6 +60,11 @@ export class Program {
     return this.#child.pid;
   }
 
+  /** How long it has run, in milliseconds. */
+  get ranMs(): number {
+    return this.#isRunning ? uptime() - this.#startedAt : 0;
+  }
+
   /** Whether it runs: not between an end and the next start. */
   get isRunning(): boolean {
     return this.#isRunning;

@@ -10,7 +10,8 @@ import { until } from "../support/eventually.ts";
 import { checkBatch } from "../../src/store/ops/batch_check.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { type Account, account } from "./account.ts";
-import { Cast } from "./cast.ts";
+import { Cast, REMOTE_WORKERS } from "./cast.ts";
+import { lineDisturbances } from "./disturb_lines.ts";
 import { foreignDisturbances } from "./disturb_foreign.ts";
 import { operatorDisturbances } from "./disturb_operator.ts";
 import { processDisturbances } from "./disturb_processes.ts";
@@ -86,7 +87,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   const open = options.store === "redis" ? openRedisGround : openSqliteGround;
   await using ground = await open({ incidents, folder, heartbeatTimeoutMs });
   const id = crypto.randomUUID();
-  const cast = new Cast({ ...options, ...LIMITS, ground, incidents, id, pushers: PUSHERS });
+  await using cast = new Cast({ ...options, ...LIMITS, ground, incidents, id, pushers: PUSHERS });
   const aborted = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   try {
     return await Promise.race([soakWith(options, { incidents, ground, cast, id }), aborted]);
@@ -108,15 +109,20 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   const { store } = ground;
   await prepare(ground);
   await cast.startWorkers();
+  await cast.startRemotes();
   await cast.startPushers();
   const disturbances = [
     ...processDisturbances(heartbeatTimeoutMs),
     ...operatorDisturbances(),
     ...foreignDisturbances(),
     ...ground.disturbances,
+    ...(ground.kind === "sqlite" ? lineDisturbances(heartbeatTimeoutMs, "remote") : []),
   ]
     .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true);
-  const planned = plan(new Random(options.seed), { ...options, disturbances, pushers: PUSHERS });
+  const planned = plan(new Random(options.seed), {
+    ...{ ...options, disturbances, pushers: PUSHERS },
+    ...{ workers: options.workers + REMOTE_WORKERS, remotes: REMOTE_WORKERS },
+  });
   const batches = new Map<string, boolean>();
   const stage = { targets: cast.targets, incidents, store, ...operator(ground, `${folder}/ledger-0`, id, batches) };
   const over = new AbortController();
