@@ -147,7 +147,11 @@ export class JobsClient {
   }
 
   async #sendOnce(method, path, body, key, isExpected, extraMs, signal) {
-    const timeout = AbortSignal.timeout(Math.ceil(this.#timeoutMs + extraMs));
+    // The timer of AbortSignal.timeout doesn't keep the process: Node ended it while a request on a closed connection was pending.
+    const limit = new AbortController();
+    const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
+    const timer = setTimeout(() => limit.abort(late), Math.ceil(this.#timeoutMs + extraMs));
+    const timeout = limit.signal;
     const headers = { ...this.#headers, ...(key !== undefined && { "idempotency-key": key }) };
     let response;
     let text;
@@ -161,6 +165,8 @@ export class JobsClient {
         code: "unreachable",
         cause,
       });
+    } finally {
+      clearTimeout(timer);
     }
     const isRedirect = response.status >= 300 && response.status < 400;
     if (isRedirect || response.redirected || response.type === "opaqueredirect") {
@@ -716,6 +722,7 @@ class Worker {
           return await send();
         } catch (error) {
           if (error.status !== 404 || error.field !== "worker" || path === "/work/deregister") throw error;
+          signal?.throwIfAborted();
           await this.#again();
           return await send();
         }

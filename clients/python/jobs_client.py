@@ -1127,6 +1127,8 @@ class Worker:
             except JobsError as error:
                 if error.status != 404 or error.field != "worker":
                     raise
+                if line is self._take_line and self._is_stopping:
+                    return {}
                 self._again(line, since)
                 return line.send(path, {"worker": self._id, **body}, 10 + wait, expected)
 

@@ -221,7 +221,7 @@ module Jobs
       @url = "#{url.sub(%r{/+\z}, '')}/api/v1"
       @uri = URI(@url)
       @headers = { "content-type" => "application/json", "accept-encoding" => "identity" }
-      @headers["authorization"] = "Bearer #{token}" if token
+      @headers["authorization"] = "Bearer #{token}" unless token.to_s.empty?
       @keep = keep
     end
 
@@ -521,6 +521,10 @@ module Jobs
 
     # Reports the progress of the job.
     def progress(done, note = nil)
+      unless done.is_a?(Numeric) && done.real? && done.to_f.finite?
+        raise TypeError, "Invalid progress #{done.inspect}: expected a number"
+      end
+
       @lock.synchronize { @progress = { done: done, note: note&.to_s }.compact }
     end
 
@@ -593,6 +597,8 @@ module Jobs
   # How an attempt, or a part of one, has ended with an error.
   module Outcome
     MAX_TEXT = 20_000
+    MAX_CAUSES = 10
+    MAX_CAUSE = 500
 
     def self.of(error)
       return { end: "snooze", in: error.delay } if error.is_a?(Snooze)
@@ -600,7 +606,17 @@ module Jobs
       ending = { Discard => "discard", Kill => "kill" }.find { |kind, _| error.is_a?(kind) }&.last || "failed"
       name = error.is_a?(Aborted) ? error.reason : error.class.name.to_s
       stack = (error.backtrace || []).first(50).map { |at| "at #{at}".scrub[0, Context::MAX_LINE] }
-      { end: ending, error: { class: name, message: error.message.to_s.scrub[0, MAX_TEXT], stack: stack } }
+      described = { class: name, message: error.message.to_s.scrub[0, MAX_TEXT], stack: stack, causes: causes_of(error) }
+      { end: ending, error: described.compact }
+    end
+
+    # Returns the causes of an error, one line each; nil if it has none.
+    def self.causes_of(error)
+      lines = []
+      while (error = error.cause) && lines.size < MAX_CAUSES
+        lines << "caused by #{error.class}: #{error.message}".scrub[0, MAX_CAUSE]
+      end
+      lines unless lines.empty?
     end
   end
 
@@ -632,6 +648,17 @@ module Jobs
     TAKE_WAIT = 25
     # Seconds between heartbeats while jobs run, and after a job has begun.
     BUSY_BEAT = 1.0
+    # Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts.
+    REFUSED = [400, 413, 422].freeze
+    # Codes of replies that aren't the API's.
+    FOREIGN = %w[redirected invalid_reply unavailable].freeze
+    # The fields of the replies.
+    EXPECTED = {
+      "/work/register" => { "worker" => String, "running" => Array },
+      "/work/take" => { "jobs" => Array },
+      "/work/settle" => { "lost" => Array },
+      "/work/heartbeat" => { "aborted" => Array, "lost" => Array }
+    }.freeze
     MIN_BEAT = 0.1
 
     def initialize(url, handlers:, token: nil, concurrency: 10, queues: nil, labels: nil, shutdown_timeout: 25, executor: nil)
@@ -661,6 +688,10 @@ module Jobs
       # Connections for steps that no thread uses.
       @lines = []
       @take = 0
+      @timeout = 30.0
+      # When the last heartbeat was sent that has been answered, and when it was noticed last that none had been for long.
+      @heard_at = Jobs.now
+      @stood_still_at = 0.0
     end
 
     # Performs jobs until the worker is stopped. Raises Jobs::Error if the server refuses it.
@@ -674,11 +705,7 @@ module Jobs
       threads.drop(1).each { |thread| thread.join(30) }
       raise @failure if @failure
 
-      begin
-        Line.new(@url, @token).request("POST", "/work/deregister", body: JSON.generate(worker: @id))
-      rescue Error
-        nil # Its heartbeat expires.
-      end
+      deregister
       say("info", "Stopped")
     ensure
       signals&.each { |name, before| Signal.trap(name, before || "DEFAULT") }
@@ -693,6 +720,8 @@ module Jobs
         @stopping = true
         @changed.broadcast
       end
+      # A closed request takes no more jobs.
+      @taker&.raise(Interrupted)
       say("info", "Stopping", by: by, running: @running.size)
       Thread.new { end_late }
       check_done
@@ -709,6 +738,20 @@ module Jobs
     end
 
     private
+
+    # Ends the open request for jobs.
+    class Interrupted < StandardError; end
+    private_constant :Interrupted
+
+    def deregister
+      tries ||= 3
+      Line.new(@url, @token).request("POST", "/work/deregister", body: JSON.generate(worker: @id))
+    rescue Error => e
+      return if e.field == "worker" || (tries -= 1).zero? # Its heartbeat expires.
+
+      sleep(0.3)
+      retry
+    end
 
     # Handles signals on a thread: a handler of signals may take no lock.
     def listen
@@ -744,12 +787,13 @@ module Jobs
         body[:running] = @lock.synchronize { @running.values.map(&:given) + @ended.map(&:first) }
       end
       text = Json.text(body)
-      answer = repeat { line.request("POST", "/work/register", body: text) }
+      answer = repeat { exchange(line, "/work/register", text) }
       return unless answer # Stopped before the server was reached.
 
       @id = answer["worker"]
       @registrations += 1
       @heartbeat = answer["heartbeatMs"] / 1000.0
+      @timeout = answer["timeoutMs"] / 1000.0
       lost = @lock.synchronize { @running.keys - answer["running"] }
       lost.each { |token| drop(token) }
       say("info", "Started", worker: @id, classes: @handlers.keys.join(" "))
@@ -767,9 +811,35 @@ module Jobs
         return unless limit
 
         @take += 1
-        answer = request(line, "/work/take", { take: @take, limit: limit, wait: TAKE_WAIT }, TAKE_WAIT) || {}
-        answer.fetch("jobs", []).each { |job| start(job) }
+        since = Jobs.now
+        answer = taking { request(line, "/work/take", { take: @take, limit: limit, wait: TAKE_WAIT }, TAKE_WAIT) } || {}
+        confirmed(line, answer.fetch("jobs", []), since).each { |job| start(job) }
       end
+    end
+
+    # Runs a request that `stop` may interrupt.
+    def taking
+      Thread.handle_interrupt(Interrupted => :never) do
+        @lock.synchronize { @taker = @stopping ? nil : Thread.current }
+        return unless @taker
+
+        Thread.handle_interrupt(Interrupted => :immediate) { yield }
+      end
+    rescue Interrupted
+      nil
+    ensure
+      @lock.synchronize { @taker = nil }
+    end
+
+    # Returns those jobs that are still this worker's: if it stood still after they were given, others may have them.
+    def confirmed(line, jobs, since)
+      on_time = Jobs.now - @heard_at < @timeout / 2 && @stood_still_at < since
+      return jobs if jobs.empty? || on_time
+
+      held = @lock.synchronize { @running.keys + @ended.map { |given, _| given["token"] } } + jobs.map { |job| job["token"] }
+      answer = request(line, "/work/heartbeat", { running: held.map { |token| { token: token } } }, 0)
+      lost = answer ? answer["lost"] + answer["aborted"].map { |one| one["token"] } : held
+      jobs.reject { |job| lost.include?(job["token"]) }
     end
 
     def start(job)
@@ -814,6 +884,8 @@ module Jobs
     end
 
     def finish(context, outcome)
+      # An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
+      outcome = { end: "release" } if context.reason == "Shutdown" && outcome[:end] == "failed"
       @lock.synchronize do
         @ended << [context.given, { **context.report, **outcome }] if @running.delete(context.token)
         @changed.broadcast
@@ -822,14 +894,30 @@ module Jobs
 
     def settle_loop
       line = Line.new(@url, @token, keep: true)
+      limit = MAX_SETTLED
+      refused = nil
       loop do
         outcomes = @lock.synchronize do
           @changed.wait_while { @ended.empty? && !@done }
-          fitting(@ended.first(MAX_SETTLED).map(&:last))
+          fitting(@ended.first(limit).map(&:last))
         end
         return if outcomes.empty?
 
-        answer = request(line, "/work/settle", { outcomes: outcomes }, 0) || {}
+        begin
+          answer = request(line, "/work/settle", { outcomes: outcomes }, 0) || {}
+        rescue Error => e
+          # One end that the server refuses fails its own job, and holds back no other.
+          token = outcomes[0][:token]
+          raise if !REFUSED.include?(e.status) || token == refused
+
+          next limit = (outcomes.size + 1) / 2 if outcomes.size > 1
+
+          refused = token
+          error = { class: "Jobs::Error", message: "The server refused its end: #{e.message}" }
+          @lock.synchronize { @ended[0] = [@ended[0][0], { token: token, end: "failed", error: error }] }
+          next
+        end
+        limit = MAX_SETTLED
         @lock.synchronize { @ended.shift(outcomes.size) }
         lost = answer.fetch("lost", []).size
         say("warn", "Leases lost: these jobs run again", count: lost) if lost.positive?
@@ -854,7 +942,10 @@ module Jobs
         wait = running.any? && !@stopping ? @heartbeat : 0
         began = Jobs.now
         body = { running: running, rss: rss, wait: wait.positive? ? wait : nil }.compact
-        obey(request(line, "/work/heartbeat", body, wait) || {})
+        orders = request(line, "/work/heartbeat", body, wait) || {}
+        @stood_still_at = Jobs.now if began - @heard_at > @timeout / 2
+        @heard_at = began
+        obey(orders)
         rest = wait.zero? ? @heartbeat : Jobs.now - began >= wait ? MIN_BEAT : BUSY_BEAT
         pause(rest) { @done || running.empty? && @running.any? }
         sleep(MIN_BEAT) unless @done
@@ -909,13 +1000,20 @@ module Jobs
       repeat do
         since = @registrations
         begin
-          line.request("POST", path, body: JSON.generate({ worker: @id, **body }), timeout: 10 + wait)
+          exchange(line, path, JSON.generate({ worker: @id, **body }), wait)
         rescue Error => e
           raise unless e.status == 404 && e.field == "worker"
+          next if path == "/work/take" && @stopping
 
           again(line, since)
-          line.request("POST", path, body: JSON.generate({ worker: @id, **body }), timeout: 10 + wait)
+          exchange(line, path, JSON.generate({ worker: @id, **body }), wait)
         end
+      end
+    end
+
+    def exchange(line, path, text, wait = 0)
+      line.request("POST", path, body: text, timeout: 10 + wait) do |answer|
+        EXPECTED.fetch(path, {}).all? { |name, kind| answer[name].is_a?(kind) }
       end
     end
 
@@ -925,6 +1023,7 @@ module Jobs
         next unless @registrations == since
 
         say("warn", "Unknown to the server: registering again", running: @running.size)
+        @stood_still_at = Jobs.now
         register(line)
       end
     end
@@ -937,7 +1036,8 @@ module Jobs
         say("info", "Server reached again") if failures.positive?
         answer
       rescue Error => e
-        raise unless e.transient?
+        # Once this worker has registered, a reply that isn't the API's is a proxy's in between, which passes.
+        raise unless e.transient? || @id && !REFUSED.include?(e.status) && FOREIGN.include?(e.code)
         return nil if @done || @stopping && @id.nil?
 
         say("warn", "Server not reached, retrying", error: e.message) if failures.zero?

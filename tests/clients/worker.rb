@@ -23,7 +23,9 @@ def perform(ctx, command, *args)
   when "odd result" then Float::INFINITY
   when "odd progress" then ctx.progress("half")
   when "text" then "x" * args[0]
-  when "log" then args[0].times { ctx.log.info("l" * args[1]) }
+  when "log"
+    args[0].times { ctx.log.info("l" * args[1]) }
+    nil
   when "progress"
     ctx.progress(*args)
     ctx.log.info("it is half")
