@@ -43,6 +43,18 @@ export const endpoints: Kind<readonly Endpoint[]> = {
   },
 };
 
+/** An address of a website, without a slash at the end. */
+export const webAddress: Kind<string> = {
+  expected: "an address such as https://jobs.example.com, without user, query and fragment",
+  parse(value) {
+    const url = typeof value === "string" ? URL.parse(value) : null;
+    if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+      return undefined;
+    }
+    return url.href.replace(/\/+$/, "");
+  },
+};
+
 function readEntry(value: unknown, index: number): Endpoint {
   if (!isObject(value)) throw new InvalidValue(`entry ${index + 1} isn't an object; expected { "class": …, "url": … }`);
   const { class: name, name: short, url, secret, headers, caFile, allowPrivate, concurrency, ...options } = value;

@@ -86,6 +86,7 @@ Deno.test("reads every setting from the file and from its environment variable",
     [["a,2", "b"], "a,2 b"],
     [["x", "y"], "x,y"],
     [[{ class: "A", exec: ["./a"] }], '[{ "class": "A", "exec": ["./a"] }]'],
+    ["https://a.example.com", "https://a.example.com"],
     ["x", "x"],
   ];
   for (const [name, row] of Object.entries(SETTINGS)) {

@@ -44,6 +44,8 @@ export interface ServerSettings {
   readonly exec?: readonly Program[];
   /** Classes run by HTTP endpoints. */
   readonly http?: readonly EndpointEntry[];
+  /** Address of a dashboard that these endpoints can reach, to report progress and log lines. */
+  readonly reportUrl?: string;
   /** How long a program may take to end after its timeout, before it is killed. Default 3s. */
   readonly killAfter?: Duration;
   /** Larger results are not kept. Default 65,536 bytes. */

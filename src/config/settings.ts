@@ -21,7 +21,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from "./kinds.ts";
-import { endpoints } from "./endpoints.ts";
+import { endpoints, webAddress } from "./endpoints.ts";
 import { setting } from "./setting.ts";
 import { WEB_SETTINGS } from "./web_settings.ts";
 import type { Endpoint } from "../job/endpoint.ts";
@@ -86,6 +86,13 @@ export const SETTINGS = {
     default: [],
     about: 'classes run by HTTP endpoints: [{ "class": "Mail", "url": "https://app.example.com/jobs/mail" }]',
     secret: true,
+  }),
+  reportUrl: setting<string | undefined>({
+    key: "reportUrl",
+    kind: webAddress,
+    default: undefined,
+    about:
+      "address of a dashboard that the endpoints of http can reach, to report progress and log lines; for example https://jobs.example.com",
   }),
   isolate: setting<readonly string[]>({
     key: "isolate",

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { JobReport } from "../store/port/workers.ts";
 import type { HandlerOptions } from "../handlers/handler.ts";
 import { defaultSettings, type Settings } from "../config/settings.ts";
 import { RemoteError } from "../handlers/isolation/remote_error.ts";
@@ -38,10 +39,8 @@ export interface GivenJob {
 export type ShownJob = Omit<GivenJob, "since"> & { readonly receipt: string };
 
 /** The report of a program about a job. */
-export interface Report {
+export interface Report extends JobReport {
   readonly token: string;
-  readonly progress?: { readonly done: number; readonly note?: string };
-  readonly log?: readonly { readonly level: "debug" | "info" | "warn" | "error"; readonly message: string }[];
 }
 
 /** The end of a job, as the program sends it, with what it has reported last. */

@@ -86,7 +86,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   // deno-lint-ignore no-explicit-any -- see `Loop`
   const loop = <Body extends LoopBody<any>>(body: Body) =>
     new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
-  const { registry, isolated, horses, endpoints } = executionOf(options, clock);
+  const { registry, isolated, horses, endpoints } = executionOf(options, launcher);
   const classCounters = new ClassCounters();
   const counters = new Counters();
   const classSync = loop(new ClassSync({ store, registry, clock }));
@@ -204,7 +204,10 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), decider, report });
   const cancelHere = (jid: string) => manager.cancel(jid);
   const cancellations = new Cancellations({ store, clock, tasks, log: log("remote-commands"), worker, cancelHere });
-  const remoteCommands = new RemoteCommands({ store, inbox, tasks, cancellations });
+  const remoteCommands = new RemoteCommands({
+    ...{ store, inbox, tasks, cancellations },
+    report: (lease, report) => manager.report(lease, report),
+  });
   heartbeat.listen({ commands: (commands) => remoteCommands.accept(commands) });
   const rescuer = loop(
     new Rescuer({

@@ -20,7 +20,7 @@ import { ProgramSteps } from "../handlers/isolation/program_steps.ts";
 import type { Registry } from "../handlers/registry.ts";
 import type { Program } from "../job/program.ts";
 import { logger } from "../log/log.ts";
-import type { LauncherOptions } from "./launcher_options.ts";
+import type { LauncherHooks, LauncherOptions } from "./launcher_options.ts";
 import { declaredWithin } from "./stats/class_sync.ts";
 
 export interface Execution extends ChosenMode {
@@ -34,14 +34,20 @@ export interface Execution extends ChosenMode {
  *
  * @throws {ModeError} if a class has two handlers, one that horses cannot load, or a program or an endpoint that can't run here
  */
-export function executionOf(options: LauncherOptions, clock: Clock): Execution {
-  const { isolate, programs, http, killAfterMs, maxResultBytes, concurrency } = options.settings;
+export function executionOf(
+  options: LauncherOptions,
+  { clock, workerId }: Pick<LauncherHooks, "clock" | "workerId">,
+): Execution {
+  const { isolate, programs, http, reportUrl, killAfterMs, maxResultBytes, concurrency } = options.settings;
   const programSteps = new ProgramSteps({ clock, log: logger("program-steps", clock) });
   const modules = isolatedModules(options.registry, isolate);
   const horses = modules.length > 0 ? newHorses(options, modules, clock) : undefined;
   const endpoints = new Endpoints({
     ...{ endpoints: http, clock, maxResultBytes, concurrency },
     log: logger("http", clock),
+    ...(reportUrl && options.sessionKey && {
+      reports: { url: `${reportUrl}/api/v1/report`, worker: workerId, key: options.sessionKey },
+    }),
     hasOthers: options.registry.classes().length + programs.length > 0,
   });
   const asProgram = (program: Program): OutsideClass => {

@@ -43,6 +43,8 @@ export interface LauncherOptions {
   /** The address and options that the store was opened with: the heartbeat's thread opens it again. */
   readonly storeUrl: string;
   readonly storeOptions?: StoreOptions;
+  /** Returns the key that the dashboards of the store share, to sign the tokens of HTTP endpoints. */
+  readonly sessionKey?: () => Promise<string>;
   readonly registry: Registry;
   readonly settings: Settings;
   /** The last part of the worker ID, if the supervisor has chosen it; default: random. */

@@ -70,7 +70,10 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   const tracing = stack.use(await openServerTracing(settings));
   const startup = new StartupSteps({ clock, log: logger("start"), inbox });
   const store = stack.use(await startup.step("store", openStore(storeUrl, storeOptions)));
-  const launcher = new Launcher({ ...options, ...traced(tracing, options), store, storeOptions, inbox });
+  const launcher = new Launcher({
+    ...{ ...options, ...traced(tracing, options), store, storeOptions, inbox },
+    sessionKey: () => store.sessions.key(),
+  });
   await options.prepare?.({ launcher, store, startup, stack });
   const isReady = await launcher.start();
   const open = stack.move();

@@ -7,6 +7,7 @@ import { Hono } from "hono";
 import { getPathNoStrict } from "hono/utils/url";
 import { isSuspended } from "../store/port/paused_queues.ts";
 import { admit, guardActions, limit } from "./admission.ts";
+import { reportRoute } from "./api/report.ts";
 import { apiRoutes } from "./api/routes.ts";
 import { ASSETS } from "./assets.ts";
 import { RouteRules } from "./auth/access.ts";
@@ -86,6 +87,7 @@ export function newApp(services: Services, hostNames: readonly string[]): Hono<W
     const problem = services.notReady?.() ?? await problemOfStore();
     return problem === undefined ? c.text("ready\n") : c.text(`${problem}\n`, 503);
   });
+  reportRoute(app, services);
   loginRoutes(app, services);
   for (const path of ["/theme", "/logout"]) rules.set("POST", path, { access: "visit" });
   rules.set("GET", "/", { access: "visit" });

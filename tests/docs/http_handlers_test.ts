@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { Bench } from "../support/bench.ts";
 import { blocksOf } from "../support/page_runner.ts";
+import { freePort } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/guides/http-handlers.md", import.meta.url));
@@ -37,7 +38,11 @@ for (const [language, command] of [["Next.js", "deno"], ["Python", "python3"]] a
     const entries = [SECRET, WRONG].map((secret, i) => ({
       ...{ class: i === 0 ? "Mail" : "Forged", url, secret, retry: 0, allowPrivate: true },
     }));
-    await using _worker = await bench.server([], { JOBS_HTTP: JSON.stringify(entries) });
+    const port = freePort();
+    await using _worker = await bench.server(["--web", `${port}`], {
+      JOBS_HTTP: JSON.stringify(entries),
+      JOBS_REPORT_URL: `http://127.0.0.1:${port}`,
+    });
     const [good, forged] = await Promise.all(["Mail", "Forged"].map((name) => bench.push(name, ["bob@example.com"])));
     assertEquals((await bench.client.result(good!))?.result, { to: "bob@example.com", attempt: 1 });
     const { error } = (await bench.client.result(forged!))!;

@@ -4,6 +4,7 @@ import type { Entry } from "../../src/store/port/entries.ts";
 import { Bench } from "../support/bench.ts";
 import { type AnswerRequest, answerText, HttpEndpoint } from "../support/http_endpoint.ts";
 import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
+import { freePort } from "../support/redis.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
 
 shareRedis();
@@ -80,6 +81,45 @@ for (const kind of ["SQLite", "Redis"] as const) {
     );
     const doctor = await jobs(["doctor", "--store", bench.url]);
     assertStringIncludes(doctor.stdout, `warning  jobs       The circuit of ${host} is open`);
+  });
+
+  Deno.test(`an endpoint reports progress and log lines until its attempt has ended, on ${kind}`, async () => {
+    await using bench = await open();
+    const answer = Promise.withResolvers<void>();
+    await using endpoint = await HttpEndpoint.open(async (_, { write }) => {
+      await answer.promise;
+      await write(answerText(200, "1"));
+    });
+    const port = freePort();
+    const env = { JOBS_REPORT_URL: `http://127.0.0.1:${port}/` };
+    await using worker = await serve(bench, [{ url: endpoint.url }], ["--web", `${port}`], env);
+    const jid = await bench.push("Call", []);
+    await endpoint.arrived(1);
+    const { url, token } = JSON.parse(endpoint.requests[0]!.body).report;
+    const report = async (body: unknown, bearer = token) => {
+      const headers = { "authorization": `Bearer ${bearer}`, "content-type": "application/json" };
+      const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+      return [answer.status, (await answer.json()).error?.message];
+    };
+    const log = [{ level: "warn", message: "row 3 skipped" }];
+    assertEquals(await report({ progress: { done: 40, note: "percent" }, log }), [200, undefined]);
+    assertEquals((await worker.logged("row 3 skipped", { jid })).level, "warn");
+    await bench.until(
+      async () => (await bench.store.workers.list())[0]!.work[0]!.progress === "40 percent",
+      "it is shown",
+    );
+    for (const bad of ["", "x", `${token}x`, `${token.split(".")[0]}.`, `e30.${token.split(".")[1]}`]) {
+      assertEquals((await report({ progress: { done: 1 } }, bad))[0], 401, bad);
+    }
+    assertEquals((await report({ progress: { done: "half" } }))[0], 422);
+    assertEquals((await report({ log: [{ level: "loud", message: "" }] }))[0], 422);
+    assertEquals((await report({ progres: {} }))[0], 422);
+    assertEquals((await report({ log: [{ level: "info", message: "y".repeat(70_000) }] }))[0], 413);
+    answer.resolve();
+    const ended = await bench.client.result(jid);
+    assertEquals([ended?.progress, ended?.log], ["40 percent", ["row 3 skipped"]]);
+    const over = "The attempt has ended: stop, its reports and its answer don't count";
+    assertEquals(await report({ progress: { done: 100 } }), [409, over]);
   });
 
   Deno.test(`a cron entry and jobs push call an endpoint by its name, on ${kind}`, async () => {

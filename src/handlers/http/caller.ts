@@ -16,11 +16,13 @@ import { CutOutput } from "../../job/returned.ts";
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { JobContext } from "../context.ts";
+import { leaseOf } from "../running_context.ts";
 import { ProgramOutput } from "../isolation/program_output.ts";
-import type { OpenEndpoint } from "./endpoints.ts";
+import type { OpenEndpoint, ReportOptions } from "./endpoints.ts";
 import { Host, type HostEnd, snooze } from "./host.ts";
 import { type Answer, type Connections, openConnections, post, PrivateAddress } from "./post.ts";
-import { requestOf } from "./request.ts";
+import { reportToken } from "./report_token.ts";
+import { type EndpointReport, requestOf } from "./request.ts";
 import { retryAfterMs } from "./retry_after.ts";
 
 /** A longer answer fails its attempt. */
@@ -34,6 +36,7 @@ export interface CallerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly maxResultBytes: number;
+  readonly reports?: ReportOptions;
   /** Returns how many requests are sent to a host at once. */
   readonly limitOf: (host: string) => number;
 }
@@ -53,6 +56,7 @@ export class Caller {
   readonly #options: CallerOptions;
   readonly #hosts = new Map<string, Host>();
   readonly #connections = new Map<OpenEndpoint, Connections>();
+  #key: string | undefined;
 
   constructor(options: CallerOptions) {
     this.#options = options;
@@ -87,8 +91,9 @@ export class Caller {
       return bytes <= (isSuccess(status) ? MAX_BODY_BYTES : MAX_ERROR_BYTES);
     };
     let answer: Answer;
+    const report = await this.#reportOf(job);
     try {
-      const request = { ...requestOf(endpoint, job, clock), signal: job.signal, clock };
+      const request = { ...requestOf(endpoint, job, { now: clock.now(), report }), signal: job.signal, clock };
       answer = await post({ ...request, connections: this.#connectionsOf(endpoint, host) }, readerOf);
     } catch (error) {
       if (job.signal.aborted) {
@@ -111,6 +116,23 @@ export class Caller {
     throw new HttpFailed(
       `POST ${shownUrl(endpoint.url)}: the answer is longer than ${MAX_BODY_BYTES / 1024 / 1024} MiB`,
     );
+  }
+
+  /** Returns where and with which token the endpoint reports about an attempt; undefined if it can't. */
+  async #reportOf(job: JobContext): Promise<EndpointReport | undefined> {
+    const { reports, log } = this.#options;
+    const lease = leaseOf(job)?.token;
+    if (reports === undefined || lease === undefined) return undefined;
+    try {
+      this.#key ??= await reports.key();
+      return { url: reports.url, token: reportToken(this.#key, { worker: reports.worker, lease }) };
+    } catch (error) {
+      log.warn("Endpoint can't report: the store didn't return the key", {
+        jid: job.jid,
+        error: (error as Error).message,
+      });
+      return undefined;
+    }
   }
 
   #hostOf({ url }: OpenEndpoint): Host {

@@ -23,6 +23,17 @@ export interface EndpointsOptions {
   readonly concurrency: number;
   /** Whether the worker has other classes, too. */
   readonly hasOthers: boolean;
+  /** How endpoints report about their jobs. Absent: they can't. */
+  readonly reports?: ReportOptions;
+}
+
+export interface ReportOptions {
+  /** The address for reports. */
+  readonly url: string;
+  /** This worker. */
+  readonly worker: string;
+  /** Returns the key that signs the tokens. */
+  readonly key: () => Promise<string>;
 }
 
 /** An endpoint with the certificates of its file. */

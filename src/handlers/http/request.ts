@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Clock } from "../../clock.ts";
 import { DEFAULT_ENDPOINT_TIMEOUT } from "../../job/endpoint.ts";
 import { parseDuration } from "../../job/duration.ts";
 import type { JobContext } from "../context.ts";
@@ -11,18 +10,24 @@ import type { OpenEndpoint } from "./endpoints.ts";
 import type { PostRequest } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
 
-/** Returns the parts of the request that depend on the job. */
+/** Where an endpoint reports about an attempt, and its token. */
+export interface EndpointReport {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** Returns the parts of the request that depend on the job. `now` is in epoch milliseconds. */
 export function requestOf(
   endpoint: OpenEndpoint,
   job: JobContext,
-  clock: Clock,
+  { now, report }: { readonly now: number; readonly report: EndpointReport | undefined },
 ): Pick<PostRequest, "url" | "headers" | "body"> {
-  const now = clock.now();
   const { jid, attempt, queue, raw, trace } = job;
   const attempted = JSON.stringify({
     attempt,
     queue,
     deadline: new Date(now + timeoutMs(endpoint, job)).toISOString(),
+    ...(report && { report }),
   });
   // As text: parsing the payload would round large integers.
   const body = `${attempted.slice(0, -1)},"job":${raw}}`;

@@ -8,7 +8,7 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import { cancelElsewhere, type CancelStore } from "../../store/ops/cancel.ts";
 import { StoreError } from "../../store/port/errors.ts";
-import type { Command, WorkerStore } from "../../store/port/workers.ts";
+import type { Command, JobReport, WorkerStore } from "../../store/port/workers.ts";
 import type { Task, Tasks } from "./tasks.ts";
 import type { Component } from "../component.ts";
 import type { Inbox, Verb } from "./signals.ts";
@@ -25,6 +25,8 @@ export interface RemoteCommandsOptions {
   readonly inbox: Inbox;
   readonly tasks: Tasks;
   readonly cancellations: Pick<Cancellations, "cancel" | "stop">;
+  /** Notes a report about a job of this worker, by the token of its lease. */
+  readonly report: (lease: string, report: JobReport) => void;
 }
 
 export class RemoteCommands implements Component {
@@ -42,10 +44,11 @@ export class RemoteCommands implements Component {
   }
 
   accept(commands: readonly Command[]): void {
-    const { store, inbox, cancellations } = this.#options;
-    for (const { verb, id, jid } of commands) {
+    const { store, inbox, cancellations, report } = this.#options;
+    for (const { verb, id, jid, ...command } of commands) {
       // At once, also during a stop: it concerns a job, not the worker.
       if (verb === "cancel" && jid !== undefined) void cancellations.cancel(jid);
+      if (verb === "report" && command.lease && command.report) report(command.lease, command.report);
       const known = VERBS[verb];
       if (known === undefined) continue;
       inbox.put({

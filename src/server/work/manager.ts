@@ -17,7 +17,7 @@ import { parsePayload } from "../../job/job.ts";
 import { fieldTexts } from "../../job/raw.ts";
 import type { Log } from "../../log/log.ts";
 import type { Lease } from "../../store/port/jobs.ts";
-import type { RunningJobRecord } from "../../store/port/workers.ts";
+import type { JobReport, RunningJobRecord } from "../../store/port/workers.ts";
 import { CLEAN_UP_MS, OUTCOMES_SHARE, ShutdownBudget } from "../component.ts";
 import type { Attempt } from "./attempt.ts";
 import { Processor } from "./processor.ts";
@@ -124,6 +124,14 @@ export class Manager {
     const processors = this.#all().filter(({ attempt }) => attempt?.job.jid === jid);
     for (const processor of processors) processor.abort(new Cancelled());
     return lease !== undefined || processors.length > 0;
+  }
+
+  /** Notes what an endpoint reports about a running job. Does nothing if this worker no longer has the lease. */
+  report(lease: string, { progress, log = [] }: JobReport): void {
+    const job = this.#all().find(({ token }) => token === lease)?.attempt?.job;
+    if (job === undefined) return;
+    if (progress) job.report(progress.done, progress.note);
+    for (const { level, message } of log) job.log[level](message);
   }
 
   /**

@@ -100,14 +100,26 @@ export interface ClassTotals {
   readonly workedMs: number;
 }
 
+/** A report about a running job, by code outside of its worker. */
+export interface JobReport {
+  /** Its progress. */
+  readonly progress?: { readonly done: number; readonly note?: string };
+  /** Lines for its log. */
+  readonly log?: readonly { readonly level: "debug" | "info" | "warn" | "error"; readonly message: string }[];
+}
+
 /** A command to a worker. */
 export interface Command {
   /** Names the command, for its reply. Absent for one that came as a Sidekiq signal. */
   readonly id?: string;
   /** The action. `beat`: to send a heartbeat at once. */
-  readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel" | "beat";
+  readonly verb: "quiet" | "resume" | "stop" | "dump" | "cancel" | "report" | "beat";
   /** For `cancel`: the jid. */
   readonly jid?: string;
+  /** For `report`: the token of the job's lease. */
+  readonly lease?: string;
+  /** For `report`: the report. */
+  readonly report?: JobReport;
   /** For `cancel`: the ref of the running job's entry, which marks its lease as `send` describes. The worker doesn't receive it. */
   readonly ref?: string;
 }

@@ -91,7 +91,8 @@ async function parseList(text: string, services: Services): Promise<readonly unk
   return jobs;
 }
 
-function parseObject(text: string, services: Services): Record<string, unknown> {
+/** @throws {HttpError} if a text isn't a JSON object */
+export function parseObject(text: string, services: Services): Record<string, unknown> {
   if (isArrayText(text)) throw new HttpError(400, "The body is a list; expected a JSON object");
   if (text.length > largeBodyBytes(services.maxPayloadBytes)) {
     throw new HttpError(

@@ -70,10 +70,10 @@ export const takenShape = object("", {
 });
 
 /** The reports of a job since the last request. */
-const reportFields = {
+export const reportFields = {
   progress: optional(object("its progress", { done: number("any number"), note: optional(text("a note")) })),
   log: optional(list(
-    "lines since the last heartbeat",
+    "lines since the last report",
     object("", { level: choice(["debug", "info", "warn", "error"], "its level"), message: text("the line") }),
   )),
 } as const;
