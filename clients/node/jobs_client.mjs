@@ -721,7 +721,8 @@ class Worker {
         try {
           return await send();
         } catch (error) {
-          if (error.status !== 404 || error.field !== "worker" || path === "/work/deregister") throw error;
+          if (!isUnknownWorker(error)) throw error;
+          if (path === "/work/deregister") return {};
           signal?.throwIfAborted();
           await this.#again();
           return await send();
@@ -771,7 +772,7 @@ class Worker {
         return answer;
       } catch (error) {
         signal?.throwIfAborted();
-        const isTransient = error.code === "unreachable" || TRANSIENT.has(error.status) ||
+        const isTransient = error.code === "unreachable" || TRANSIENT.has(error.status) || isUnknownWorker(error) ||
           this.#id !== undefined && !REFUSED.has(error.status) && FOREIGN.has(error.code);
         if (!isTransient || failures + 1 >= tries) throw error;
         if (failures === 0) this.#log("warn", "Server not reached, retrying", { error: error.message });
@@ -925,6 +926,11 @@ class Steps {
 
 /** Codes of replies that aren't the API's. Once a worker has registered, a proxy in between sends them, which passes. */
 const FOREIGN = new Set(["redirected", "invalid_reply", "unavailable"]);
+
+/** Whether the server doesn't know the worker, also when it has just registered: the server may have been replaced again. */
+function isUnknownWorker({ status, field }) {
+  return status === 404 && field === "worker";
+}
 
 /** Whether a reply is complete, by the path of its request. */
 const EXPECTED = {

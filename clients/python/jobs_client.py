@@ -785,6 +785,8 @@ class Worker:
         self._registering = threading.Lock()
         self._registrations = 0
         self._id = ""
+        # The process that performs jobs: threads don't survive a fork.
+        self._pid = 0
         self._nonce = os.urandom(6).hex()
         self._heartbeat = 5.0
         self._timeout = 30.0
@@ -806,6 +808,9 @@ class Worker:
 
     def run(self) -> None:
         """Performs jobs until the worker is stopped. Raises JobsError if the server refuses it."""
+        if self._pid:
+            raise RuntimeError(f"This worker was started before, in process {self._pid}: create another one, after a fork")
+        self._pid = os.getpid()
         old = self._listen()
         try:
             self._register(_Line(self._url, self._token))
@@ -874,15 +879,20 @@ class Worker:
     def _listen(self) -> Dict[int, Any]:
         if threading.current_thread() is not threading.main_thread():
             return {}
-        # A handler of signals runs between two instructions of the main thread, which may hold the lock.
-        later = lambda run: threading.Thread(target=run, daemon=True).start()  # noqa: E731
-        actions = {
-            signal.SIGTERM: lambda *_: later(lambda: self.stop("SIGTERM")),
-            signal.SIGINT: lambda *_: later(lambda: self.stop("SIGINT")),
-        }
+        actions = {signal.SIGTERM: lambda: self.stop("SIGTERM"), signal.SIGINT: lambda: self.stop("SIGINT")}
         if hasattr(signal, "SIGTTIN"):
-            actions[signal.SIGTTIN] = lambda *_: later(lambda: print(self.dump(), file=sys.stderr, flush=True))
-        return {number: signal.signal(number, action) for number, action in actions.items()}
+            actions[signal.SIGTTIN] = lambda: print(self.dump(), file=sys.stderr, flush=True)
+
+        def handle(number: int, _: Any) -> None:
+            if os.getpid() != self._pid:
+                # A handler has forked this process, such as one of multiprocessing: the signal has its usual effect.
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
+                return
+            # This runs between two instructions of the main thread, which may hold the lock.
+            threading.Thread(target=actions[signal.Signals(number)], daemon=True).start()
+
+        return {number: signal.signal(number, handle) for number in actions}
 
     def _guarded(self, part: Callable[[], None]) -> None:
         try:
@@ -1153,7 +1163,9 @@ class Worker:
             except JobsError as error:
                 # Once this worker has registered, a reply that isn't the API's is a proxy's in between, which passes.
                 is_foreign = bool(self._id) and error.status not in _REFUSED and error.code in _FOREIGN
-                if not error.is_transient and not is_foreign:
+                # The server may have been replaced again since this worker has registered.
+                is_unknown = error.status == 404 and error.field == "worker"
+                if not error.is_transient and not is_foreign and not is_unknown:
                     raise
                 if self._is_done or line is self._take_line and self._is_stopping:
                     return {}

@@ -1037,7 +1037,8 @@ module Jobs
         answer
       rescue Error => e
         # Once this worker has registered, a reply that isn't the API's is a proxy's in between, which passes.
-        raise unless e.transient? || @id && !REFUSED.include?(e.status) && FOREIGN.include?(e.code)
+        unknown = e.status == 404 && e.field == "worker" # The server may have been replaced again.
+        raise unless e.transient? || unknown || @id && !REFUSED.include?(e.status) && FOREIGN.include?(e.code)
         return nil if @done || @stopping && @id.nil?
 
         say("warn", "Server not reached, retrying", error: e.message) if failures.zero?

@@ -58,6 +58,8 @@ export class RemoteWorker {
   #heardAt: number;
   #isStopping = false;
   #isFinished = false;
+  /** Whether its program isn't to stop with it. */
+  #isLeft = false;
 
   constructor({ store, settings, clock, program, given }: RemoteWorkerOptions) {
     this.program = program;
@@ -209,6 +211,7 @@ export class RemoteWorker {
 
   /** The program is gone. The jobs that it didn't get return to their queues. */
   async die(): Promise<void> {
+    this.#isLeft = true;
     this.#isStopping = true;
     this.#offers.withdraw();
     await this.#clock.turn();
@@ -255,7 +258,7 @@ export class RemoteWorker {
       abortedBy === undefined || isOver ? [] : [{ token, reason: abortedBy }]
     );
     const lost = reports.map(({ token }) => token).filter((token) => this.#running.get(token)?.isOver !== false);
-    return { aborted, lost, quiet: this.#launcher.describe().quiet, stopping: this.#isStopping };
+    return { aborted, lost, quiet: this.#launcher.describe().quiet, stopping: this.#isStopping && !this.#isLeft };
   }
 
   /** The handler of every class. */

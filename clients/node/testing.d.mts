@@ -1,0 +1,39 @@
+import type { Handler, Job, JobOptions, JobsClient } from "./jobs_client.mjs";
+
+/** How a performed job has ended. */
+export interface PerformedJob {
+  readonly jid: string;
+  /** `discarded`, `dead` and `snoozed`: it threw Discard, Kill or Snooze. */
+  readonly state: "succeeded" | "failed" | "discarded" | "dead" | "snoozed";
+  // deno-lint-ignore no-explicit-any
+  readonly result?: any;
+  readonly error?: {
+    readonly class: string;
+    readonly message: string;
+    readonly stack?: readonly string[];
+    readonly causes?: readonly string[];
+  };
+  /** Of a snooze. */
+  readonly delay?: number | string;
+  readonly log: readonly string[];
+  readonly progress?: { readonly done: number; readonly note?: string };
+}
+
+/** Handlers under test, without a server. */
+export class FakeJobs {
+  constructor(handlers?: Readonly<Record<string, Handler>>);
+  /** The jobs that were pushed and not performed, oldest first. */
+  readonly pushed: (Job & { readonly jid: string })[];
+  /** Pushes into `pushed`: for the code under test. */
+  readonly client: JobsClient;
+  /** Lets a later `ctx.waitFor` with this key return the data. */
+  signal(key: string, data?: unknown): void;
+  /** Performs one job once; never rejects for an error of the handler. */
+  perform(
+    className: string,
+    args?: readonly unknown[],
+    options?: JobOptions & { attempt?: number },
+  ): Promise<PerformedJob>;
+  /** Performs the pushed jobs, and those that they push. Throws at the first that fails, or after `max` jobs. */
+  drain(options?: { max?: number }): Promise<PerformedJob[]>;
+}
