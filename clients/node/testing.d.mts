@@ -1,4 +1,4 @@
-import type { Handler, Job, JobOptions, JobsClient } from "./jobs_client.mjs";
+import type { Handler, Job, JobOptions, JobsClient } from "./jobs_client.d.mts";
 
 /** How a performed job has ended. */
 export interface PerformedJob {

@@ -43,7 +43,12 @@ const sidebar = [
   {
     text: "Operate",
     items: [
-      ...items("operate/", { deploy: "Deploy", sqlite: "SQLite in production", redis: "Redis in production", postgres: "PostgreSQL in production" }),
+      ...items("operate/", {
+        deploy: "Deploy",
+        sqlite: "SQLite in production",
+        redis: "Redis in production",
+        postgres: "PostgreSQL in production",
+      }),
       { text: "Dashboard", link: "/dashboard" },
       ...items("operate/", {
         terminal: "The terminal view",

@@ -96,7 +96,7 @@ async function overview(): Promise<string> {
     "  jobs retry --all dead --class ImportFile --older-than 1h",
     "",
     "Options of every command, anywhere on the line",
-    "      --store URL         the store: sqlite:PATH, redis://HOST, postgres://HOST/DB",
+    "      --store URL         sqlite:PATH, redis://HOST or postgres://HOST/DB",
     "  -C, --config FILE       the configuration file (jobs help configuration)",
     "  -e, --environment NAME  its section for an environment",
     "      --json              print JSON (jobs help json)",

@@ -125,9 +125,10 @@ export function jsonText(): string {
   return `Output for programs
 
 With --json a command prints its result as one JSON object on stdout, and
-nothing else there. A list is a field of it. A failed command prints {"error":{"code":…,"message":…}}. Times are ISO
-8601 in UTC. Fields stay; new ones may be added. A ? marks fields that may be
-absent. docs/reference/json.md describes each field.
+nothing else there. A list is a field of it. A failed command prints
+{"error":{"code":…,"message":…}}. Times are ISO 8601 in UTC. Fields stay; new
+ones may be added. A ? marks fields that may be absent.
+docs/reference/json.md describes each field.
 
 ${
     OUTPUTS.map((output) => {
