@@ -80,7 +80,7 @@ Deno.test("prints an error in one line on stderr, with the exit code of its kind
     [
       ["stats", "--store", "mysql:x"],
       2,
-      'jobs: Invalid store "mysql:x": expected sqlite:PATH, redis://HOST, rediss://HOST, redis+unix:PATH ' +
+      'jobs: Invalid store "mysql:x": expected sqlite:PATH, redis://HOST, rediss://HOST, redis+unix:PATH, ' +
       "redis+sentinel://HOST/NAME or postgres://HOST/DATABASE",
     ],
   ];
