@@ -983,7 +983,7 @@ class Worker:
         with self._lock:
             line = self._lines.pop() if self._lines else _Line(self._url, self._token)
         try:
-            return self._request(line, "/work/step", body, 0)
+            return self._request(line, "/work/step", body, 0, {})
         except JobsError as error:
             if error.status == 409 and error.field == "token":
                 return {"ends": True}  # The job is no longer this worker's.

@@ -48,7 +48,10 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const flaky = await bench.push("Flaky", []);
     assertEquals((await bench.client.result(flaky))?.log, ["try 3", "it will not do"]);
     const tries = (await jobs(["show", flaky, "--store", bench.url])).stdout;
-    assertMatch(tries, /^attempts +1\. \S+Z RangeError: no luck 1\n +2\. \S+Z RangeError: no luck 2$/m);
+    assertMatch(
+      tries,
+      /^attempts +1\. \S+Z after \d+ms RangeError: no luck 1\n +2\. \S+Z after \d+ms RangeError: no luck 2$/m,
+    );
     assertMatch(tries, /^log +try 3\n +it will not do$/m);
 
     const gone = await bench.client.result(await bench.push("Gone", []));
