@@ -54,6 +54,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (!check && !await provideTools(isCi)) return 1;
 
   const folder = await Deno.makeTempDir({ prefix: "jobs-run-" });
+  await Deno.chmod(folder, 0o711); // for what runs as another user, such as PostgreSQL's server
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     Deno.addSignalListener(signal, () => stop.abort());
