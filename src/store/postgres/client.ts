@@ -112,19 +112,27 @@ export class Client {
       const pool = this.#pool;
       const connection = await pool.reserve();
       let done: { readonly xid: string; readonly result: T } | undefined;
+      let failed: { readonly error: unknown } | undefined;
       try {
         // The texts of `begin` have no parameters: they are one message.
         const started = await connection.unsafe(
           `BEGIN ISOLATION LEVEL ${isolation}; SELECT pg_current_xact_id()::text AS xid, ${begin}`,
         ) as unknown as readonly (readonly Row[])[];
         const first = started[1]![0]!;
-        const query = (text: string, values: readonly Value[]) => this.#send(connection, text, values);
+        const query = (text: string, values: readonly Value[]) => {
+          const rows = this.#send(connection, text, values);
+          // After an error, the server answers all that follows with another one, and rolls back instead of committing.
+          rows.catch((error) => failed ??= { error });
+          return rows;
+        };
         const script = async (text: string) => void await connection.unsafe(text);
         const result = await run(Object.assign(query, { script }), first);
         done = { xid: String(first.xid), result };
         await connection.unsafe("COMMIT");
+        if (failed) throw failed.error;
         return result;
-      } catch (error) {
+      } catch (last) {
+        const error = failed?.error ?? last;
         if (failureOf(error) !== "unknown") {
           await connection.unsafe("ROLLBACK").catch(() => {});
           throw error;

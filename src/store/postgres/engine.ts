@@ -63,7 +63,7 @@ export class Runner {
   async write<T>(body: (now: number) => Body<T>): Promise<T> {
     return await this.client.transaction(
       `${this.schema}.now_ms(${this.ahead}) AS now`,
-      async (query, { now }) => await this.#run(body(Number(now)), query),
+      (query, { now }) => this.#run(body(Number(now)), query),
     );
   }
 
@@ -88,17 +88,25 @@ export class Runner {
     return Number(row!.now);
   }
 
+  /**
+   * Runs a body. It doesn't wait for a statement that returns no rows: an error of it fails those that follow, and the commit.
+   */
   async #run<T>(body: Body<T>, query: Send): Promise<T> {
     let step = body.next();
     while (!step.done) {
-      let rows: readonly Row[];
+      const { value } = step;
+      const rows = this.#statement(value, query);
+      if (value.text === undefined || isSilent(value.text)) {
+        rows.catch(() => {});
+        step = body.next([]);
+        continue;
+      }
       try {
-        rows = await this.#statement(step.value, query);
+        step = body.next(await rows);
       } catch (error) {
         body.return(undefined as T);
         throw error;
       }
-      step = body.next(rows);
     }
     return step.value;
   }
@@ -123,4 +131,9 @@ export class Runner {
     }
     return known;
   }
+}
+
+/** Returns whether a statement returns no rows. */
+function isSilent(text: string): boolean {
+  return !/^\s*(SELECT|WITH)\b/.test(text) && !text.includes("RETURNING");
 }
