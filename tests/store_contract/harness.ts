@@ -20,6 +20,8 @@ export type TestOptions = Pick<StoreOptions, "deadMaxJobs" | "deadMaxAgeMs" | "s
 /** A store for one case, empty at first. */
 export interface TestStore extends AsyncDisposable {
   readonly store: Store;
+  /** The number of nodes of large flows. Default: the most that a flow may have. */
+  readonly largeFlow?: number;
   /** Its durability, as `health` must report it. */
   readonly durability: Health["durability"];
   /** Opens a second connection to the same store, as another process does. It is closed with the first. */

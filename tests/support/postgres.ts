@@ -17,8 +17,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** The temporary folder, with the socket. */
   readonly dir: string;
-  /** Returns the address of a database. */
-  url(database?: string): string;
+  /** Returns the address of a database, or that of a proxy on another port. */
+  url(database?: string, port?: number): string;
   /** Creates an empty database. Returns its name. */
   create(): Promise<string>;
   /** Runs statements with `psql`, and returns what it printed: columns separated by `|`. */
@@ -97,7 +97,7 @@ export async function startPostgres({ config = {} }: PostgresOptions = {}): Prom
   return {
     port,
     dir,
-    url: (database = "postgres") => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    url: (database = "postgres", at = port) => `postgres://postgres@127.0.0.1:${at}/${database}`,
     async create() {
       const name = `t${created++}`;
       await sql(`CREATE DATABASE ${name}`);

@@ -94,6 +94,8 @@ async function openEmpty(
   const stores: Store[] = [await openStore(url, all)];
   return {
     store: stores[0]!,
+    // 10,000 nodes take half a minute.
+    largeFlow: 1_000,
     // The tests' server doesn't sync.
     durability: "none",
     async another() {

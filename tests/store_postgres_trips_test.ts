@@ -1,0 +1,75 @@
+/**
+ * The round trips of each verb on PostgreSQL, counted between the client and the server. Each statement takes a second
+ * one when a connection sends it for the first time, as here: in a running worker, the hot verbs take one.
+ *
+ * @module
+ */
+import { startPostgres } from "./support/postgres.ts";
+import { emptyPostgresStores } from "./support/postgres_stores.ts";
+import { TcpProxy } from "./support/tcp_proxy.ts";
+import { assertTrips } from "./support/trips.ts";
+
+/** The most round trips of each verb in a usual case. */
+const TRIPS: Readonly<Record<string, number>> = {
+  "jobs.enqueue": 2,
+  "jobs.take": 2,
+  "jobs.settle": 2,
+  "jobs.stillLeased": 2,
+  "jobs.promote": 19,
+  "jobs.rescue": 30,
+  "jobs.hasQueuedJobs": 6,
+  "jobs.find": 2,
+  "jobs.edit": 50,
+  "workers.heartbeat": 8,
+  "workers.deregister": 14,
+  "workers.list": 3,
+  "workers.note": 4,
+  "workers.claim": 10,
+  "workers.send": 6,
+  "workers.collect": 4,
+  "cron.read": 4,
+  "cron.write": 16,
+  "logs.add": 2,
+  "logs.page": 2,
+  "series.add": 10,
+  "series.read": 6,
+  "steps.read": 2,
+  "steps.remember": 4,
+  "steps.wait": 12,
+  "steps.signal": 14,
+  "steps.waits": 2,
+  "steps.clear": 6,
+  "batches.create": 8,
+  "batches.read": 2,
+  "batches.close": 12,
+  "batches.admit": 12,
+  "batches.count": 5,
+  "batches.correct": 5,
+  "batches.tend": 4,
+  "flows.add": 11,
+  "flows.nodes": 2,
+  "results.read": 4,
+  "classes.declare": 6,
+  "classes.read": 1,
+  "admin.stats": 10,
+  "admin.health": 4,
+  "admin.page": 1,
+  "admin.get": 11,
+  "admin.configure": 14,
+  "admin.groups": 34,
+  "sessions.key": 6,
+  "sessions.keep": 10,
+  "sessions.isLive": 2,
+  "transfer.mark": 7,
+  "transfer.read": 11,
+  "transfer.put": 18,
+  "transfer.drop": 64,
+};
+
+Deno.test("postgres: each verb takes a bounded number of round trips", async () => {
+  await using postgres = await startPostgres();
+  await using proxy = await TcpProxy.start(postgres.port);
+  const stores = emptyPostgresStores({ ...postgres, url: (name) => postgres.url(name, proxy.port) });
+  await assertTrips(TRIPS, stores.open, proxy);
+  await stores.close();
+});
