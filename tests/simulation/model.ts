@@ -169,7 +169,9 @@ export class Model {
     const world = this.#world;
     const group = payload["group"] as string | undefined;
     const start = world.time;
-    const isUnsure = this.programs.has(machine) && this.wasHit(machine, start, start);
+    const hasTimeout = payload["timeout"] !== undefined;
+    const isLate = this.#learnsLate({ machine, hasTimeout });
+    const isUnsure = this.programs.has(machine) && (isLate || this.wasHit(machine, start, start));
     const run: Run = {
       ...{
         id,
@@ -187,7 +189,7 @@ export class Model {
     };
     const healthy = [...this.#running].filter((other) => {
       // The server waits for a program that it has told to end a job for a few seconds only.
-      const isGivenUp = this.programs.has(other.machine) && other.signal.aborted;
+      const isGivenUp = this.programs.has(other.machine) && other.signal.aborted || this.#learnsLate(other);
       return !isGivenUp && !this.wasHit(other.machine, other.start, world.time);
     });
     world.note(`${machine.name} begins ${id} (attempt ${attempt}, ${jid})`);
@@ -325,10 +327,16 @@ export class Model {
     this.keys.judge();
   }
 
-  /** Whether a program's end of a job with a timeout, or the message of its timeout, may have come late. */
-  #isLateEnd({ machine, start, end, hasTimeout }: Run): boolean {
+  /** Whether the server may have given up a job with a timeout before its program learns that, or has begun it. */
+  #learnsLate({ machine, hasTimeout }: Pick<Run, "machine" | "hasTimeout">): boolean {
+    return hasTimeout && this.programs.has(machine) && this.#weather.slow > 0;
+  }
+
+  /** Whether a program's end of a job with a timeout may have come late. */
+  #isLateEnd(run: Run): boolean {
+    const { machine, start, end, hasTimeout } = run;
     if (!hasTimeout || !this.programs.has(machine)) return false;
-    return this.#weather.slow > 0 || this.wasHit(machine, start, end! + SETTLE_MS);
+    return this.#learnsLate(run) || this.wasHit(machine, start, end! + SETTLE_MS);
   }
 
   /** Returns in how many runs of a job its worker may have died. */
