@@ -12,6 +12,8 @@ export interface StoredJob {
   readonly jid: string;
   readonly place: string;
   readonly isCron: boolean;
+  /** The worker that runs it. */
+  readonly worker?: string;
 }
 
 export interface StoredBatch {

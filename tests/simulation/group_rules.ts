@@ -12,6 +12,11 @@ export interface Group {
   readonly id: string;
   readonly kind: "batch" | "flow";
   readonly members: readonly JobPlan[];
+  /** How many of them aren't of a batch within it; they come first. */
+  readonly own: number;
+  /** Its ID in the store, once its client knows it. */
+  batch?: string;
+  cancelledAt?: number;
   /** Of a flow: the positions of the members before each. */
   readonly after?: readonly { readonly before: readonly number[]; readonly onDead: "stop" | "continue" }[];
   /** Whether its client has sent its last request: its callbacks may come. */
@@ -43,7 +48,18 @@ export class GroupRules {
         this.#world.fail("callbacks come last", `${id} begins on ${machine.name} before ${early.id} has ended`);
       }
     }
-    for (const flow of this.groups.values()) if (flow.after) this.#checkNode(id, flow);
+    for (const group of this.groups.values()) {
+      if (group.after) this.#checkNode(id, group);
+      const isLate = group.cancelledAt !== undefined && this.#world.time - group.cancelledAt > this.#model.callsMs;
+      if (isLate && group.members.slice(0, group.own).some((member) => member.id === id)) {
+        this.#world.fail("no member of a cancelled batch begins", `${id} of ${group.id} on ${machine.name}`);
+      }
+    }
+  }
+
+  /** An operator was told that a batch is cancelled. */
+  cancelled(batch: string): void {
+    for (const group of this.groups.values()) if (group.batch === batch) group.cancelledAt ??= this.#world.time;
   }
 
   #mayHaveEnded({ id }: JobPlan, what: string, running: readonly Run[]): boolean {

@@ -194,10 +194,11 @@ export function handlersOn(machine: Machine, model: Model): Registry {
             }
             case "child": {
               const { id: child, spec, options } = step.job;
+              model.steps.waits(name, run);
               const value = await ctx.run(name, "Work", [child, spec], options).catch((error: Error) => {
                 if (error.name !== "ChildFailed") throw error;
               });
-              model.steps.childEnded(id, step.job, model.steps.returned(id, name, run, value));
+              model.steps.childEnded(id, run, name, step.job, model.steps.returned(id, name, run, value));
               break;
             }
             case "both":

@@ -45,12 +45,16 @@ const AFTERMATH_MS = 45_000;
 
 /** A late call and its reply are under way for this long at most. */
 const LATE_MS = 40_000;
+/** Jobs that were taken before a limit have begun by then. */
+const LIMIT_MS = 20_000;
 /** An outcome is stored this soon, unless there is trouble. */
 const SETTLE_MS = 10_000;
 
 export class Model {
   readonly pushes = new Map<string, Push>();
-  readonly sagas = new Map<string, { readonly steps: readonly StepPlan[]; isStored: boolean }>();
+  readonly sagas = new Map<string, { readonly steps: readonly StepPlan[]; readonly expires: boolean; isStored: boolean }>();
+  /** The limits that operators have set, and since when. */
+  readonly limits = new Map<string, { readonly running: number; readonly since: number }>();
   /** The machines of the workers, by the end of their IDs. */
   readonly machines = new Map<string, Machine>();
   /** Those whose jobs come over HTTP: another process has their leases, and ends jobs that don't obey. */
@@ -77,7 +81,7 @@ export class Model {
   readonly #holder: (jid: string) => Promise<string | undefined>;
   #rescuedAt = -Infinity;
   /** How long a few calls take at most. */
-  readonly #callsMs: number;
+  readonly callsMs: number;
 
   /** @param holder returns the worker that has a job in the store */
   constructor(
@@ -88,7 +92,7 @@ export class Model {
     this.#world = world;
     this.#weather = weather;
     const slowest = 10 * (weather.slow > 0 ? weather.slowMs : weather.usualMs);
-    this.#callsMs = acts.some((act) => act.do === "call") ? LATE_MS : slowest;
+    this.callsMs = acts.some((act) => act.do === "call") ? LATE_MS : slowest;
     this.#holder = holder;
     this.keys = new KeyRules(world, this);
     this.groups = new GroupRules(world, this);
@@ -156,7 +160,7 @@ export class Model {
   #checkLease({ id, jid, machine }: Run, holder: string | undefined): void {
     if (holder !== undefined && this.machines.get(holder.slice(-12)) === machine) return;
     // Some calls are made between the worker's last look at its leases and the beginning.
-    const isRecent = this.#world.time - this.#rescuedAt < this.#callsMs;
+    const isRecent = this.#world.time - this.#rescuedAt < this.callsMs;
     if (isRecent || this.isTouchedJob(jid) || this.touched.has(id)) return;
     this.#world.fail(
       "a job begins under its lease",
@@ -213,13 +217,19 @@ export class Model {
     if (!isUnsure) this.#checkLease(run, await this.holder(run));
     // A worker whose take is under way finds the job in it, and aborts it.
     const cancelledAt = this.#cancelled.get(jid);
-    if (cancelledAt !== undefined && world.time - cancelledAt > this.#callsMs) {
+    if (cancelledAt !== undefined && world.time - cancelledAt > this.callsMs) {
       world.fail(
         "a cancelled job doesn't run again",
         `${id} (${jid}), cancelled at ${Math.round(cancelledAt)}, begins`,
       );
     }
-    this.groups.begins(run, healthy);
+    const limit = this.limits.get(queue);
+    // Jobs that were taken before don't count.
+    const isNew = (time: number) => time > limit!.since + LIMIT_MS;
+    if (limit && isNew(start) && healthy.filter((one) => one.queue === queue && isNew(one.start)).length >= limit.running) {
+      world.fail("limits hold", `${id} begins while ${limit.running} jobs of ${queue} run, as an operator has set`);
+    }
+    if (!isUnsure) this.groups.begins(run, healthy);
     this.keys.begins(run, healthy);
     if (occurrence) this.cron.begins(Date.parse(occurrence.scheduledAt), run, healthy);
     const runs = this.#runs.get(id);
@@ -255,6 +265,7 @@ export class Model {
   /** Notes that an operator changes the steps of a job. */
   touchSteps(id: string): void {
     this.touched.add(id);
+    this.steps.touched(id);
     for (const step of this.sagas.get(id)!.steps) if (step.kind === "child") this.touched.add(step.job.id);
   }
 
@@ -317,8 +328,8 @@ export class Model {
         world.fail("a failed job is kept", `${id} (${jid}) failed in ${runs.length} runs, and isn't dead`);
       }
     }
-    for (const [id, { isStored }] of this.sagas) {
-      if (!isStored || this.touched.has(id)) continue;
+    for (const [id, { isStored, expires }] of this.sagas) {
+      if (!isStored || this.touched.has(id) || expires && this.runsOf(id).length === 0) continue;
       if (!this.runsOf(id).some(({ how }) => how === "returned") && this.#cutOff(id) < MAX_RESCUES) {
         world.fail("a stored job runs to its end", `${id} never ended its steps`);
       }

@@ -63,12 +63,17 @@ export class Operator {
   }
 
   limit(queue: string, running: number | undefined): void {
-    void this.#act(limitQueue, running === undefined ? { name: queue } : { name: queue, running });
+    this.#model.limits.delete(queue);
+    void this.#act(limitQueue, running === undefined ? { name: queue } : { name: queue, running }).then((result) => {
+      if (result && running !== undefined) this.#model.limits.set(queue, { running, since: this.#world.time });
+    });
   }
 
   /** Edits one of the jobs in the store. */
   async edit(how: Edit, nth: number): Promise<void> {
-    const jobs = await this.#ground.jobs();
+    const all = await this.#ground.jobs();
+    const running = how === "cancel" ? all.filter(({ worker }) => worker !== undefined) : [];
+    const jobs = running.length > 0 ? running : all;
     if (jobs.length === 0) return;
     const { jid } = jobs[nth % jobs.length]!;
     this.#model.touchJob(jid);
@@ -84,7 +89,9 @@ export class Operator {
     if (batches.length === 0) return;
     const { id, isFlow } = batches[nth % batches.length]!;
     if (how !== "check") this.#model.touchGroups();
-    void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id });
+    void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id }).then((result) => {
+      if (how === "cancel" && result) this.#model.groups.cancelled(id);
+    });
   }
 
   /** Edits the steps of one of the jobs that have steps. */
@@ -93,8 +100,13 @@ export class Operator {
     const id = sagas[nth % Math.max(1, sagas.length)];
     const jid = id && this.#model.runsOf(id)[0]?.jid;
     if (!jid) return;
+    const { steps } = this.#model.sagas.get(id)!;
+    const name = `${steps[nth % steps.length]!.kind}${nth % steps.length}`;
     this.#model.touchSteps(id);
-    void this.#act(STEPS_ACTIONS[how], { jid, ...(how === "rerun" && { name: "step0" }) });
+    const from = this.#world.time;
+    void this.#act(STEPS_ACTIONS[how], { jid, ...(how === "rerun" && { name }) }).then((result) => {
+      if (how !== "wake" && result) this.#model.steps.cleared(jid, how === "rerun" ? name : undefined, from);
+    });
   }
 
   /** Does an action, which may be refused, but not for its input. Returns its result; undefined if it failed. */

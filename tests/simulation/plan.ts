@@ -27,7 +27,7 @@ export type Deed =
   | { readonly do: "bulk"; readonly jobs: readonly JobPlan[] }
   | { readonly do: "batch"; readonly id: string; readonly jobs: readonly JobPlan[]; readonly inner: readonly JobPlan[] }
   | { readonly do: "flow"; readonly id: string; readonly nodes: readonly NodePlan[] }
-  | { readonly do: "steps"; readonly id: string; readonly steps: readonly StepPlan[] }
+  | { readonly do: "steps"; readonly id: string; readonly steps: readonly StepPlan[]; readonly expires: boolean }
   | { readonly do: "signal"; readonly key: string }
   /** Things that go wrong. `of` is the number of a place for a worker; what runs there at that time is hit. */
   | { readonly do: "kill"; readonly of: number; readonly downMs: number }
@@ -130,7 +130,7 @@ function when(random: Random): number {
 function push(random: Random, id: string): Deed {
   const jobs = (most: number, name: string) =>
     Array.from({ length: random.between(1, most) }, (_, i) => randomJob(random, `${id}${name}${i}`, { member: true }));
-  switch (random.weighted({ push: 12, bulk: 1, batch: 2, flow: 2, steps: 3, signal: 1 })) {
+  switch (random.weighted({ push: 11, bulk: 1, batch: 2, flow: 2, steps: 3, signal: 2 })) {
     case "push":
       return { do: "push", job: randomJob(random, id) };
     case "bulk":
@@ -143,7 +143,7 @@ function push(random: Random, id: string): Deed {
     case "flow":
       return { do: "flow", id, nodes: flowOf(random, id) };
     case "steps":
-      return { do: "steps", id, steps: randomSteps(random, id) };
+      return { do: "steps", id, steps: randomSteps(random, id), expires: random.chance(0.15) };
     case "signal":
       return { do: "signal", key: `key${random.between(0, 2)}` };
   }
@@ -183,8 +183,12 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], workers: nu
         of: random.pick([of, "store", "all"]),
         byMs: random.pick([-60_000, -3_000, 3_000, 60_000]),
       }];
-    case "operator":
-      return [{ at, ...operatorAct(random, of) }];
+    case "operator": {
+      const act = operatorAct(random, of);
+      // The worker of a cancelled job stops before it has aborted it.
+      const stops = act.do === "edit" && act.how === "cancel" && random.chance(0.3);
+      return [{ at, ...act }, ...(stops ? [{ at: at + random.next() * 500, do: "restart", of } as const] : [])];
+    }
   }
 }
 

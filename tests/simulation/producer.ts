@@ -42,7 +42,7 @@ export class Producer {
 
   /** @param inner members of a batch within it */
   async pushBatch(id: string, jobs: readonly JobPlan[], inner: readonly JobPlan[]): Promise<void> {
-    const group: Group = { id, kind: "batch", members: [...jobs, ...inner], isClosing: false, isClosed: false };
+    const group: Group = { id, kind: "batch", members: [...jobs, ...inner], own: jobs.length, isClosing: false, isClosed: false };
     this.#model.groups.groups.set(id, group);
     const { batches } = this.#client;
     const fill = async (batch: Awaited<ReturnType<typeof batches.open>>, members: readonly JobPlan[]) => {
@@ -53,6 +53,7 @@ export class Producer {
     };
     await this.#try((async () => {
       const batch = await batches.open({ name: id, closeWithin: CLOSE_WITHIN, ...callbacks(id) });
+      group.batch = batch.id;
       await fill(batch, jobs);
       if (inner.length > 0) {
         const nested = await batches.open({ parent: batch.id, closeWithin: CLOSE_WITHIN });
@@ -69,7 +70,7 @@ export class Producer {
   async pushFlow(id: string, nodes: readonly NodePlan[]): Promise<void> {
     const members = nodes.map(({ job }) => job);
     const after = nodes.map(({ after, onDead }) => ({ before: after, onDead }));
-    const group: Group = { id, kind: "flow", members, after, isClosing: true, isClosed: false };
+    const group: Group = { id, kind: "flow", members, own: members.length, after, isClosing: true, isClosed: false };
     this.#model.groups.groups.set(id, group);
     const graph = Object.fromEntries(nodes.map(({ job, after, onDead }, i): [string, FlowNodes[string]] => {
       const { in: delay, ...options } = job.options;
@@ -82,14 +83,17 @@ export class Producer {
     }));
     const flow = await this.#try(this.#client.flow(id, graph, callbacks(id)));
     if (flow === undefined) return;
+    group.batch = flow.id;
     group.isClosed = true;
     this.#world.note(`flow ${id} is stored`);
   }
 
-  async pushSteps(id: string, steps: readonly StepPlan[]): Promise<void> {
-    const saga = { steps, isStored: false };
+  /** @param expires it doesn't run if it isn't begun soon */
+  async pushSteps(id: string, steps: readonly StepPlan[], expires: boolean): Promise<void> {
+    const saga = { steps, expires, isStored: false };
     this.#model.sagas.set(id, saga);
-    saga.isStored = await this.#try(this.#client.push("Saga", [id, steps] as unknown[])) !== undefined;
+    const options = expires ? { expires_in: 3 } : {};
+    saga.isStored = await this.#try(this.#client.push("Saga", [id, steps] as unknown[], options)) !== undefined;
   }
 
   /** Resolves with undefined if the store has failed: then it is unknown whether it stored the job. */

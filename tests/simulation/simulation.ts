@@ -63,8 +63,9 @@ export class Simulation {
       world.fail("a worker stops", `${left()} still run ${STOP_MS / 1_000} s after their stop`);
     }
     const jobs = await ground.jobs();
-    model.judge(new Set(jobs.filter(({ place }) => place === "dead").map(({ jid }) => jid)));
-    model.steps.judge(new Set(await ground.signals()));
+    const dead = new Set(jobs.filter(({ place }) => place === "dead").map(({ jid }) => jid));
+    model.judge(dead);
+    model.steps.judge(new Set(await ground.signals()), dead);
     model.cron.judge(await ground.cronRecords(), new Set(jobs.map(({ jid }) => jid)));
     for (const one of await ground.leftovers()) world.fail("nothing is left over", one);
     world.throwFailure();
@@ -181,7 +182,7 @@ export class Simulation {
       case "flow":
         return void this.#producer.pushFlow(act.id, act.nodes);
       case "steps":
-        return void this.#producer.pushSteps(act.id, act.steps);
+        return void this.#producer.pushSteps(act.id, act.steps, act.expires);
       case "signal":
         return this.#operator.signal(act.key);
       case "kill":

@@ -196,10 +196,13 @@ export class SqliteGround implements Ground {
   }
 
   jobs(): Promise<StoredJob[]> {
-    const rows = this.#rows("SELECT jid, place, payload ->> '$.occurrence' IS NOT NULL AS cron FROM entry ORDER BY id");
-    return Promise.resolve(
-      rows.map(({ jid, place, cron }) => ({ jid: String(jid), place: String(place), isCron: cron === 1 })),
+    const rows = this.#rows(
+      "SELECT jid, place, worker, payload ->> '$.occurrence' IS NOT NULL AS cron FROM entry ORDER BY id",
     );
+    return Promise.resolve(rows.map(({ jid, place, worker, cron }) => ({
+      ...{ jid: String(jid), place: String(place), isCron: cron === 1 },
+      ...(worker !== null && { worker: String(worker) }),
+    })));
   }
 
   holder(jid: string): Promise<string | undefined> {

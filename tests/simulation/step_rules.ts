@@ -8,6 +8,8 @@ import type { JobPlan } from "./jobs.ts";
 import type { Model, Run } from "./model.ts";
 import type { World } from "./world.ts";
 
+/** The end of a job is stored this soon. */
+const SETTLE_MS = 15_000;
 /** Clocks count whole milliseconds. */
 const ROUNDING_MS = 2;
 
@@ -17,7 +19,11 @@ export class StepRules {
   readonly #stored = new Map<string, unknown>();
   readonly #firstAt = new Map<string, number>();
   readonly #received = new Map<number, string>();
-  readonly #sent = new Map<number, string>();
+  readonly #sent = new Map<number, { readonly key: string; readonly at: number }>();
+  /** When an operator last changed the steps of a job. */
+  readonly #touchedAt = new Map<string, number>();
+  /** Of a job: the step that an operator has deleted, when the request was sent, and when it was acknowledged. */
+  readonly #cleared = new Map<string, { readonly step: string | undefined; readonly from: number; readonly to: number }>();
   #signals = 0;
 
   constructor(world: World, model: Model) {
@@ -78,7 +84,7 @@ export class StepRules {
 
   /** The store has acknowledged a signal. */
   sent(signal: number, key: string): void {
-    this.#sent.set(signal, key);
+    this.#sent.set(signal, { key, at: this.#world.time });
   }
 
   /** Signals that no job waits for stay in the store that is left. */
@@ -86,21 +92,53 @@ export class StepRules {
     this.#sent.clear();
   }
 
-  /** A child has ended, as its parent sees it. */
-  childEnded(parent: string, { id }: JobPlan, value: unknown): void {
+  touched(id: string): void {
+    this.#touchedAt.set(id, this.#world.time);
+  }
+
+  /** An operator has deleted a step of a job, or all, with a request sent at a time. */
+  cleared(jid: string, step: string | undefined, from: number): void {
+    this.#cleared.set(jid, { step, from, to: this.#world.time });
+    for (const key of this.#firstAt.keys()) if (key.startsWith(`${jid} `)) this.#firstAt.delete(key);
+  }
+
+  /**
+   * A child has ended, as its parent sees it. After its step was deleted another child runs, and the end of the old one doesn't count.
+   */
+  childEnded(parent: string, run: Run, step: string, { id }: JobPlan, value: unknown): void {
+    const cleared = this.#cleared.get(run.jid);
+    const first = this.#firstAt.get(`${run.jid} ${step}`)!;
+    const isDeleted = cleared !== undefined && (cleared.step ?? step) === step;
+    if (isDeleted && run.start > cleared.to && first > cleared.to && value === id) {
+      const isNew = this.#model.runsOf(id).some(({ start, how }) => start > cleared.from && how === "returned");
+      if (!isNew) this.#world.fail("an old child ends no new wait", `${parent} got the result of ${id} again`);
+    }
     if (this.#model.touched.has(parent) || this.#model.touched.has(id)) return;
     const hasRun = this.#model.runsOf(id).some(({ how }) => how === "returned" || how === "aborted");
     if (value === undefined || value === id && hasRun) return;
     this.#world.fail("a parent gets the result of its child", `${parent} got ${JSON.stringify(value)} of ${id}`);
   }
 
-  /** @param kept the signals in the store */
-  judge(kept: ReadonlySet<number>): void {
-    const hasEnded = (id: string) => this.#model.runsOf(id).some(({ how }) => how === "returned");
-    // A signal that a job has received is in its steps, and gone with a job that never ends.
-    if ([...this.#model.sagas.keys()].some((id) => this.#model.touched.has(id) || !hasEnded(id))) return;
-    for (const [signal, key] of this.#sent) {
-      if (!kept.has(signal) && !this.#received.has(signal)) {
+  /** Whether a job that didn't end may have received a signal. It is in its steps, and gone with them. A dead job receives none. */
+  #mayHave(key: string, at: number, dead: ReadonlySet<string>): boolean {
+    const { sagas, touched } = this.#model;
+    return sagas.entries().some(([id, { steps }]) => {
+      const runs = this.#model.runsOf(id);
+      const last = runs.at(-1);
+      if (!touched.has(id) && runs.some(({ how }) => how === "returned")) return false;
+      if (!steps.some((step) => step.kind === "wait" && step.key === key)) return false;
+      const diedAt = Math.max(last?.end ?? Infinity, this.#touchedAt.get(id) ?? 0) + SETTLE_MS;
+      return last === undefined || !dead.has(last.jid) || at < diedAt;
+    });
+  }
+
+  /**
+   * @param kept the signals in the store
+   * @param dead the jids in the dead set
+   */
+  judge(kept: ReadonlySet<number>, dead: ReadonlySet<string>): void {
+    for (const [signal, { key, at }] of this.#sent) {
+      if (!kept.has(signal) && !this.#received.has(signal) && !this.#mayHave(key, at, dead)) {
         this.#world.fail("a signal isn't lost", `signal ${signal} for ${key} ended no wait, and isn't kept`);
       }
     }

@@ -133,8 +133,7 @@ export class RedisGround implements Ground {
   }
 
   async holder(jid: string): Promise<string | undefined> {
-    const jobs = await this.jobs() as readonly (StoredJob & { readonly worker?: string })[];
-    return jobs.find((job) => job.jid === jid)?.worker;
+    return (await this.jobs()).find((job) => job.jid === jid)?.worker;
   }
 
   async signals(): Promise<readonly number[]> {
