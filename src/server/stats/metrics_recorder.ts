@@ -31,7 +31,7 @@ export class MetricsRecorder implements LoopBody<void> {
   readonly name = "metrics-recorder";
   readonly #options: MetricsRecorderOptions;
   readonly #outage: OutageLog;
-  readonly #secondMs = EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS);
+  readonly #secondMs = Math.round(EARLIEST_MS + Math.random() * (LATEST_MS - EARLIEST_MS));
   #isWriting = false;
 
   constructor(options: MetricsRecorderOptions) {
