@@ -52,7 +52,10 @@ const SETTLE_MS = 10_000;
 
 export class Model {
   readonly pushes = new Map<string, Push>();
-  readonly sagas = new Map<string, { readonly steps: readonly StepPlan[]; readonly expires: boolean; isStored: boolean }>();
+  readonly sagas = new Map<
+    string,
+    { readonly steps: readonly StepPlan[]; readonly expires: boolean; isStored: boolean }
+  >();
   /** The limits that operators have set, and since when. */
   readonly limits = new Map<string, { readonly running: number; readonly since: number }>();
   /** The machines of the workers, by the end of their IDs. */
@@ -226,7 +229,9 @@ export class Model {
     const limit = this.limits.get(queue);
     // Jobs that were taken before don't count.
     const isNew = (time: number) => time > limit!.since + LIMIT_MS;
-    if (limit && isNew(start) && healthy.filter((one) => one.queue === queue && isNew(one.start)).length >= limit.running) {
+    if (
+      limit && isNew(start) && healthy.filter((one) => one.queue === queue && isNew(one.start)).length >= limit.running
+    ) {
       world.fail("limits hold", `${id} begins while ${limit.running} jobs of ${queue} run, as an operator has set`);
     }
     if (!isUnsure) this.groups.begins(run, healthy);

@@ -42,7 +42,14 @@ export class Producer {
 
   /** @param inner members of a batch within it */
   async pushBatch(id: string, jobs: readonly JobPlan[], inner: readonly JobPlan[]): Promise<void> {
-    const group: Group = { id, kind: "batch", members: [...jobs, ...inner], own: jobs.length, isClosing: false, isClosed: false };
+    const group: Group = {
+      id,
+      kind: "batch",
+      members: [...jobs, ...inner],
+      own: jobs.length,
+      isClosing: false,
+      isClosed: false,
+    };
     this.#model.groups.groups.set(id, group);
     const { batches } = this.#client;
     const fill = async (batch: Awaited<ReturnType<typeof batches.open>>, members: readonly JobPlan[]) => {

@@ -23,7 +23,10 @@ export class StepRules {
   /** When an operator last changed the steps of a job. */
   readonly #touchedAt = new Map<string, number>();
   /** Of a job: the step that an operator has deleted, when the request was sent, and when it was acknowledged. */
-  readonly #cleared = new Map<string, { readonly step: string | undefined; readonly from: number; readonly to: number }>();
+  readonly #cleared = new Map<
+    string,
+    { readonly step: string | undefined; readonly from: number; readonly to: number }
+  >();
   #signals = 0;
 
   constructor(world: World, model: Model) {
