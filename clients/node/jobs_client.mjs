@@ -371,6 +371,7 @@ let seen = 0;
 parentPort.on("message", (id) => worker = id);
 setInterval(() => {
   const now = Atomics.load(beats, 0);
+  if (now === 0) return;
   if (now !== seen) return void (seen = now);
   const body = JSON.stringify({ worker });
   if (worker) fetch(url + "/work/heartbeat", { method: "POST", headers, body, redirect: "manual" }).then((r) => r.text(), () => {});
@@ -471,6 +472,7 @@ class Worker {
     this.#log("info", "Stopping", { by, running: this.#running.size });
     this.#stop.abort();
     this.#wakeTaker();
+    this.#wakeBeat();
     const timer = setTimeout(() => {
       for (const job of this.#running.values()) job.abort("Shutdown");
       setTimeout(() => this.#giveBack(), 3_000).unref?.();
@@ -541,7 +543,8 @@ class Worker {
       }
       const take = ++this.#take;
       const since = performance.now();
-      const { jobs } = await this.#request("/work/take", { take, limit, wait: "25s" }, {
+      const { rss } = process.memoryUsage();
+      const { jobs, ...state } = await this.#request("/work/take", { take, limit, wait: "25s", rss }, {
         signal: this.#stop.signal,
         extraMs: 25_000,
       })
@@ -550,6 +553,7 @@ class Worker {
           return { jobs: [] };
         });
       for (const job of await this.#confirmed(jobs, since)) this.#begin(job);
+      this.#follow(state);
     }
   }
 
@@ -666,6 +670,13 @@ class Worker {
   async #beatLoop() {
     const { signal } = this.#done;
     while (!signal.aborted) {
+      // Without jobs, the open request for jobs shows that this worker lives.
+      if (this.#running.size + this.#ended.length === 0 && !this.#isQuiet && !this.#stop.signal.aborted) {
+        Atomics.store(this.#beats, 0, 0);
+        await this.#restOfBeat(this.#times.heartbeatMs / 2);
+        this.#heard(performance.now());
+        continue;
+      }
       // Also those whose ends aren't stored yet: the server would take them for forgotten.
       const running = [...this.#running.values(), ...this.#ended.map(({ given: { token } }) => ({ token, lines: [] }))]
         .map(reportOf);
@@ -679,9 +690,8 @@ class Worker {
         if (signal.aborted) return;
         throw error;
       }
-      if (began - this.#heardAt > this.#times.timeoutMs / 2) this.#stoodStillAt = performance.now();
-      this.#heardAt = began;
-      Atomics.add(this.#beats, 0, 1);
+      this.#heard(began);
+      Atomics.store(this.#beats, 0, ++this.#beat);
       this.#obey(orders);
       const hasWaited = performance.now() - began >= waitMs && waitMs > 0;
       await this.#restOfBeat(hasWaited ? MIN_BEAT_MS : waitMs > 0 ? BUSY_BEAT_MS : this.#times.heartbeatMs);
@@ -697,16 +707,27 @@ class Worker {
     if (begun.signal.aborted) await pause(MIN_BEAT_MS, this.#done.signal).catch(() => {});
   }
 
-  #obey({ aborted, lost, quiet = this.#isQuiet, stopping = false }) {
+  #obey({ aborted, lost, ...state }) {
     for (const { token, reason } of aborted) this.#running.get(token)?.abort(reason);
     for (const token of lost) {
       this.#running.get(token)?.abort("LeaseLost");
       this.#isLeaving ||= this.#running.delete(token) && this.#options.signals;
     }
+    this.#follow(state);
+    this.#checkDone();
+  }
+
+  /** Notes that this process runs; a long gap shows that it stood still. */
+  #heard(at) {
+    if (at - this.#heardAt > this.#times.timeoutMs / 2) this.#stoodStillAt = performance.now();
+    this.#heardAt = at;
+  }
+
+  #follow({ quiet = this.#isQuiet, stopping = false }) {
+    if (quiet !== this.#isQuiet) this.#wakeBeat();
     this.#isQuiet = quiet;
     this.#wakeTaker();
     if (stopping) this.stop("jobs");
-    this.#checkDone();
   }
 
   /** Sends a request of this worker until it is answered. Registers again if the worker is unknown. */
@@ -745,7 +766,8 @@ class Worker {
 
   #registering;
   #pulse;
-  /** Counts the heartbeats of this thread, for the other one. */
+  #beat = 0;
+  /** Counts the heartbeats of this thread, for the other one; 0: none are needed. */
   #beats = new Int32Array(new SharedArrayBuffer(4));
 
   async #startPulse() {

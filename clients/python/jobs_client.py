@@ -947,10 +947,11 @@ class Worker:
                 limit = min(_MAX_TAKEN, self._concurrency - len(self._running))
             self._take += 1
             since = time.monotonic()
-            body = {"take": self._take, "limit": limit, "wait": _TAKE_WAIT}
+            body = {"take": self._take, "limit": limit, "wait": _TAKE_WAIT, "rss": _rss()}
             answer = self._request(line, "/work/take", body, _TAKE_WAIT, {"jobs": list})
             for one in self._confirmed(line, answer.get("jobs", []), since):
                 self._begin(one)
+            self._follow(answer)
 
     def _confirmed(self, line: "_Line", jobs: List[Dict[str, Any]], since: float) -> List[Dict[str, Any]]:
         """Returns those jobs that are still this worker's: if it stood still after they were given, others may have them."""
@@ -1075,6 +1076,11 @@ class Worker:
         line = _Line(self._url, self._token)
         while not self._is_done:
             with self._lock:
+                # Without jobs, the open request for jobs shows that this worker lives.
+                needed = lambda: self._running or self._ended or self._is_quiet or self._is_stopping  # noqa: E731
+                while not needed() and not self._is_done:
+                    self._lock.wait(self._heartbeat / 2)
+                    self._heard(time.monotonic())
                 contexts = list(self._running.values())
                 # Also those whose ends aren't stored yet: the server would take them for forgotten.
                 ended = [{"token": given["token"]} for given, _ in self._ended]
@@ -1083,20 +1089,14 @@ class Worker:
             began = time.monotonic()
             body = {"running": running, "rss": _rss(), **({"wait": wait} if wait else {})}
             orders = self._request(line, "/work/heartbeat", body, wait, {"aborted": list, "lost": list})
-            if began - self._heard_at > self._timeout / 2:
-                self._stood_still_at = time.monotonic()
-            self._heard_at = began
+            self._heard(began)
             for one in orders.get("aborted", ()):
                 self._abort(one["token"], one["reason"])
             for token in orders.get("lost", ()):
                 self._abort(token, "LeaseLost")
                 with self._lock:
                     self._running.pop(token, None)
-            with self._lock:
-                self._is_quiet = orders.get("quiet", self._is_quiet)
-                self._lock.notify_all()
-            if orders.get("stopping"):
-                self.stop("jobs")
+            self._follow(orders)
             self._check_done()
             has_waited = wait > 0 and time.monotonic() - began >= wait
             rest = _MIN_BEAT if has_waited else _BUSY_BEAT if wait else self._heartbeat
@@ -1104,6 +1104,19 @@ class Worker:
                 if not self._is_done:
                     self._lock.wait_for(lambda: self._is_done or bool(self._running) and not running, rest)
             time.sleep(_MIN_BEAT if not self._is_done else 0)
+
+    def _heard(self, at: float) -> None:
+        """Notes that this process runs; a long gap shows that it stood still."""
+        if at - self._heard_at > self._timeout / 2:
+            self._stood_still_at = time.monotonic()
+        self._heard_at = at
+
+    def _follow(self, state: Dict[str, Any]) -> None:
+        with self._lock:
+            self._is_quiet = state.get("quiet", self._is_quiet)
+            self._lock.notify_all()
+        if state.get("stopping"):
+            self.stop("jobs")
 
     def _abort(self, token: str, reason: str) -> None:
         context = self._running.get(token)

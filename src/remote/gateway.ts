@@ -13,9 +13,12 @@ import { type Log, logger } from "../log/log.ts";
 import type { Store } from "../store/admin/store.ts";
 import type { GivenJob, Program, ShownJob } from "./program.ts";
 import { RemoteWorker } from "./remote_worker.ts";
+import { SharedWatch } from "./shared_watch.ts";
 
 /** The workers of other programs in one process; a further one is refused. */
-const MAX_WORKERS = 1_000;
+const MAX_WORKERS = 2_000;
+/** How late a command reaches a program that has jobs, and a heartbeat the store. */
+const MAX_TICK_MS = 1_000;
 
 export interface GatewayOptions {
   readonly store: Store;
@@ -38,11 +41,15 @@ export class Gateway implements AsyncDisposable {
   readonly #log: Log;
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #end = new AbortController();
+  readonly #shared: SharedWatch;
+  /** The worker that does the chores for all. */
+  #keeper: RemoteWorker | undefined;
   #key: string | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
     this.#log = logger("gateway", options.clock);
+    this.#shared = new SharedWatch(options.store, options.clock);
     void this.#watch();
   }
 
@@ -64,9 +71,12 @@ export class Gateway implements AsyncDisposable {
     if (this.#workers.size >= MAX_WORKERS) {
       throw new TooManyWorkers(`This server has ${MAX_WORKERS} workers of other programs; use another one`);
     }
-    const worker = new RemoteWorker({ ...this.#options, program, given });
+    const { settings, clock } = this.#options;
+    const onNodes = () => this.#keeper?.tendBatches();
+    const worker = new RemoteWorker({ store: this.#shared.store, settings, clock, program, given, onNodes });
     await worker.start();
     this.#workers.set(program.id, worker);
+    this.#chooseKeeper();
     this.#log.info("Worker of a program started", { worker: program.id, runtime: program.version });
     // One that was stopped by a command waits until its program knows.
     void worker.finished.then(() => worker.hasFailed && this.#forget(worker));
@@ -118,27 +128,38 @@ export class Gateway implements AsyncDisposable {
     await Promise.all([...this.#workers.values()].map((worker) => worker.die()));
   }
 
-  /** Drops the workers of programs that are gone. */
+  /** Sends the heartbeats of programs that were heard, and drops the workers of those that are gone. */
   async #watch(): Promise<void> {
     const { clock, settings: { heartbeatMs, heartbeatTimeoutMs } } = this.#options;
     const { signal } = this.#end;
+    const tickMs = Math.min(MAX_TICK_MS, heartbeatMs / 4);
     let wokeAt = clock.monotonic();
     while (!signal.aborted) {
-      await clock.sleep(heartbeatMs, signal);
+      await clock.sleep(tickMs, signal);
       const pauseMs = clock.monotonic() - wokeAt;
       wokeAt += pauseMs;
-      // This process or the machine stood still: the programs' heartbeats wait to be read.
-      if (pauseMs >= heartbeatTimeoutMs) { for (const worker of this.#workers.values()) worker.excuse(pauseMs); }
-      const gone = [...this.#workers.values()].filter(({ silentMs }) => silentMs >= heartbeatTimeoutMs);
-      for (const worker of gone) {
+      this.#chooseKeeper();
+      for (const worker of this.#workers.values()) {
+        // This process or the machine stood still: the programs' heartbeats wait to be read.
+        if (pauseMs >= heartbeatTimeoutMs) worker.excuse(pauseMs);
+        void worker.tick();
+        if (worker.silentMs < heartbeatTimeoutMs) continue;
         const { id } = worker.program;
         this.#log.warn("Program not heard: its jobs are rescued", {
           worker: id,
           silentMs: Math.round(worker.silentMs),
         });
-        this.#workers.delete(id);
+        this.#forget(worker);
         void worker.die();
       }
     }
+  }
+
+  /** Lets another worker do the chores if the one before stops, or its program is gone. */
+  #chooseKeeper(): void {
+    const all = [...this.#workers.values()];
+    if (all.some((worker) => worker === this.#keeper && !worker.state.stopping)) return;
+    this.#keeper = all.find(({ state }) => !state.stopping);
+    this.#keeper?.doChores();
   }
 }

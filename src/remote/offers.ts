@@ -41,6 +41,11 @@ export class Offers {
     return this.#request ? this.#request.limit - this.#jobs.length : 0;
   }
 
+  /** Whether a request waits. */
+  get isWaiting(): boolean {
+    return this.#request !== undefined;
+  }
+
   /** Whether the program has closed its last request: it gets no jobs until the next one. */
   get isAway(): boolean {
     return this.#isAway;

@@ -33,10 +33,14 @@ export interface RemoteWorkerOptions {
   readonly program: Program;
   /** The jobs that the program runs already. */
   readonly given: readonly GivenJob[];
+  /** Called when nodes of flows have ended. */
+  readonly onNodes: () => void;
 }
 
 /** A job that a program ran before begins within this time. */
 const MAX_BEGIN_MS = 1_000;
+/** Heartbeats of a program that has jobs pass after this share of the interval: its next one may be late. */
+const BUSY_SHARE = 0.75;
 
 export class RemoteWorker {
   readonly program: Program;
@@ -44,8 +48,8 @@ export class RemoteWorker {
   readonly #launcher: Launcher;
   readonly #log: Log;
   readonly #killAfterMs: number;
-  /** A job that is missing in the program's heartbeats for this time returns to its queue. */
-  readonly #forgottenMs: number;
+  readonly #heartbeatMs: number;
+  #beatAt = -Infinity;
   readonly #offers: Offers;
   readonly #running = new Map<string, RemoteJob>();
   /** The jobs that the program ran before, by token. */
@@ -54,20 +58,21 @@ export class RemoteWorker {
   readonly #adoption = new AbortController();
   /** Called when the program must know something. */
   #onNews: (() => void) | undefined;
-  #rss = 0;
+  /** The program's resident memory in bytes. */
+  rss = 0;
   #heardAt: number;
   #isStopping = false;
   #isFinished = false;
   /** Whether its program isn't to stop with it. */
   #isLeft = false;
 
-  constructor({ store, settings, clock, program, given }: RemoteWorkerOptions) {
+  constructor({ store, settings, clock, program, given, onNodes }: RemoteWorkerOptions) {
     this.program = program;
     this.#clock = clock;
     this.#heardAt = clock.monotonic();
     this.#log = logger("gateway", clock);
     this.#killAfterMs = settings.killAfterMs;
-    this.#forgottenMs = settings.heartbeatMs;
+    this.#heartbeatMs = settings.heartbeatMs;
     this.#offers = new Offers({
       clock,
       fetch: () => this.#launcher.fetch(),
@@ -85,11 +90,18 @@ export class RemoteWorker {
       ...{ store, registry, clock, storeUrl: store.url },
       guest: {
         ...{ id, hostname, pid, version },
-        rss: () => this.#rss,
+        rss: () => this.rss,
         demand: () => this.#offers.demand,
+        onNodes,
         adopt: () => this.#adopt(store, given),
       },
       settings: settingsOf(program, settings),
+      hooks: {
+        quiet: () => {
+          this.#onNews?.();
+          this.#offers.answer();
+        },
+      },
       onStopping: () => {
         this.#isStopping = true;
         this.#onNews?.();
@@ -101,6 +113,40 @@ export class RemoteWorker {
   /** Milliseconds since the program was last heard. */
   get silentMs(): number {
     return this.#clock.monotonic() - this.#heardAt;
+  }
+
+  /**
+   * Sends the heartbeat to the store, if the program was heard since the last one, and collects commands; both as often as is due. The
+   * heartbeats of one turn share a request.
+   */
+  async tick(): Promise<void> {
+    if (this.#isFinished) return;
+    // A program that has jobs must send heartbeats: an open connection doesn't show that it isn't frozen.
+    if (this.#offers.isWaiting && this.#running.size === 0) this.#heard();
+    const isDue = this.#isDue;
+    const calls = [
+      ...isDue ? [this.#beat()] : [],
+      ...isDue || this.#running.size > 0 ? [this.#launcher.receive()] : [],
+    ];
+    const failed = (await Promise.allSettled(calls)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") {
+      this.#log.warn("Heartbeat failed", { worker: this.program.id, error: failed.reason.message });
+    }
+  }
+
+  /** Does the chores of a worker for all workers of this process. */
+  doChores(): void {
+    this.#launcher.doChores();
+  }
+
+  /** Continues flows soon. */
+  tendBatches(): void {
+    this.#launcher.tendBatches();
+  }
+
+  /** Whether it takes no more jobs, and whether it stops. */
+  get state(): { readonly quiet: boolean; readonly stopping: boolean } {
+    return { quiet: this.#launcher.isQuiet, stopping: this.#isStopping && !this.#isLeft };
   }
 
   /** Doesn't count a time during which this process couldn't hear the program. */
@@ -125,6 +171,7 @@ export class RemoteWorker {
    */
   async start(): Promise<void> {
     await this.#launcher.start();
+    this.#beatAt = this.#clock.monotonic();
     void this.finished.then(() => {
       this.#isFinished = true;
       for (const job of this.#running.values()) job.fail(new Released());
@@ -174,7 +221,7 @@ export class RemoteWorker {
   }
 
   /**
-   * Sends the program's heartbeat to the store, and returns what the program must know.
+   * Receives the program's heartbeat, and returns what the program must know.
    *
    * @param listed its jobs; undefined from a program that is too busy to list them
    * @param waitMs how long to wait for something that it must know
@@ -184,11 +231,12 @@ export class RemoteWorker {
     { rss, waitMs, signal }: { readonly rss: number; readonly waitMs: number; readonly signal: AbortSignal },
   ): Promise<Orders> {
     this.#heard();
-    this.#rss = rss;
+    this.rss = rss;
     const reports = listed ?? [];
     for (const report of reports) this.#note(report);
     if (listed) this.#returnForgotten(listed);
-    if (!this.#isFinished) await this.#launcher.beat();
+    // After a long silence the program must know at once what it has lost.
+    if (this.#isDue) await this.#beat();
     const orders = this.#orders(reports);
     if (waitMs === 0 || orders.aborted.length > 0 || orders.lost.length > 0 || orders.stopping) return orders;
     const news = new AbortController();
@@ -234,7 +282,7 @@ export class RemoteWorker {
     const tokens = new Set(listed.map(({ token }) => token));
     for (const job of this.#running.values()) {
       const missingMs = job.listed(tokens.has(job.token) || job.isOver, this.#clock.monotonic());
-      if (missingMs < this.#forgottenMs) continue;
+      if (missingMs < this.#heartbeatMs) continue;
       this.#log.warn("Program doesn't know a job that it was given: returned", {
         worker: this.program.id,
         jid: job.job.jid,
@@ -249,6 +297,23 @@ export class RemoteWorker {
     for (const { level, message } of log) job?.log[level](message);
   }
 
+  /** Whether a heartbeat is due, and the program was heard since the last one. */
+  get #isDue(): boolean {
+    const intervalMs = this.#heartbeatMs * (this.#running.size > 0 ? BUSY_SHARE : 1);
+    return !this.#isFinished && this.#clock.monotonic() - this.#beatAt >= intervalMs && this.#heardAt > this.#beatAt;
+  }
+
+  async #beat(): Promise<void> {
+    const before = this.#beatAt;
+    this.#beatAt = this.#clock.monotonic();
+    try {
+      await this.#launcher.beat();
+    } catch (error) {
+      this.#beatAt = before;
+      throw error;
+    }
+  }
+
   #heard(): void {
     this.#heardAt = this.#clock.monotonic();
   }
@@ -258,7 +323,7 @@ export class RemoteWorker {
       abortedBy === undefined || isOver ? [] : [{ token, reason: abortedBy }]
     );
     const lost = reports.map(({ token }) => token).filter((token) => this.#running.get(token)?.isOver !== false);
-    return { aborted, lost, quiet: this.#launcher.describe().quiet, stopping: this.#isStopping && !this.#isLeft };
+    return { aborted, lost, ...this.state };
   }
 
   /** The handler of every class. */

@@ -66,9 +66,17 @@ export interface Components {
   readonly heartbeat: Heartbeat;
   readonly lostLeases: LostLeases;
   readonly work: Work;
+  readonly batchTender: BatchTender;
+  /** The work of any worker for all: promotes, rescues, enqueues the occurrences of cron entries, tends batches. */
+  readonly chores: readonly { start(): void }[];
   /** Undefined if no class is isolated. */
   readonly horses: HorsePool | undefined;
   readonly endpoints: Endpoints;
+}
+
+/** Doesn't start a component with the others: {@linkcode Components.chores}. */
+function idle(component: Component): Component {
+  return { name: component.name, stop: (budget) => component.stop?.(budget) };
 }
 
 /** Gives the jobs of a guest to the processors. Its heartbeat has been sent: they can't be rescued any more. */
@@ -140,7 +148,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     fail,
     outage,
     onLost: () => void lostLeases.suspect(),
-    onNodes: batchTender.wake,
+    onNodes: options.guest?.onNodes ?? batchTender.wake,
   });
   const order = queueOrder(chooseQueues(settings.queues, registry.queues()));
   const suspects = new Suspects({
@@ -222,6 +230,8 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     }),
   );
   const poller = new Poller({ store, clock, log: log("poller") });
+  const chores = [loop(poller), rescuer, loop(scheduler)];
+  const tending = loop(batchTender);
   const work = new Work({
     stopNotice,
     manager,
@@ -229,7 +239,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     settler,
     inProcessRuns,
     clock,
-    taking: [loop(poller), rescuer, loop(scheduler), loop(fetcher)],
+    taking: [...options.guest ? [] : chores, loop(fetcher)],
     timeoutMs: launcher.timeoutMs,
     cold: launcher.cold,
     onQuiet: async () => {
@@ -287,13 +297,14 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     // As process 1 of a container.
     ...Deno.pid === 1 && !options.guest ? [loop(new Reaper({ clock, log: log("reaper") }))] : [],
     ...AutoStop.needed(settings) ? [loop(autoStop)] : [],
-    loop(batchTender),
+    ...options.guest ? [...chores, tending].map(idle) : [tending],
     loop(new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage })),
     ...options.guest ? [adoption(options.guest, fetcher)] : [],
     work,
   ];
   return {
     ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
-    ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses, endpoints },
+    ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses, endpoints, batchTender },
+    chores: [...chores, tending],
   };
 }

@@ -90,6 +90,11 @@ export class Launcher implements Controls {
     return this.#components.client;
   }
 
+  /** Whether it takes no more jobs. */
+  get isQuiet(): boolean {
+    return this.#components.work.quietSince !== undefined;
+  }
+
   get started(): boolean {
     return this.#started;
   }
@@ -166,10 +171,25 @@ export class Launcher implements Controls {
     this.#components.fetcher.wake();
   }
 
-  /** Sends the heartbeat of a guest, which has just reported. Jobs that it lost before are aborted then. */
+  /** Sends the heartbeat of a guest, which was heard since the last one. Jobs that it lost before are aborted then. */
   async beat(): Promise<void> {
     await this.#components.heartbeat.step();
     await this.#components.lostLeases.answered();
+  }
+
+  /** Collects the commands to a guest. */
+  async receive(): Promise<void> {
+    await this.#components.heartbeat.receive();
+  }
+
+  /** Does the work of any worker for all, such as promoting due jobs: one guest of a process does so for the others. */
+  doChores(): void {
+    for (const chore of this.#components.chores) chore.start();
+  }
+
+  /** Continues flows soon: nodes have ended. */
+  tendBatches(): void {
+    this.#components.batchTender.wake();
   }
 
   /** Resolves when the outcomes of all ended jobs are stored. */

@@ -33,6 +33,8 @@ export interface Guest {
   readonly rss: () => number;
   /** Returns how many jobs it waits for. */
   readonly demand: () => number;
+  /** Called when nodes of flows have ended: the worker that does the chores of this process tends their batches. */
+  readonly onNodes: () => void;
   /** Returns the jobs that the program runs already: another process performed the worker's part before. */
   readonly adopt: () => Promise<readonly Lease[]>;
 }

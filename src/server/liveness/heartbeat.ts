@@ -55,7 +55,7 @@ export interface HeartbeatOptions {
   readonly board: TaskBoard;
   /** Lets the thread end the process; absent in a program that embeds the worker. */
   readonly guard?: GuardOptions | undefined;
-  /** Heartbeats are sent only by {@linkcode Heartbeat.step}: a program elsewhere decides when. */
+  /** Heartbeats are sent only by {@linkcode Heartbeat.step}, and commands collected by {@linkcode Heartbeat.receive}. */
   readonly isDriven: boolean;
   readonly clock: Clock;
   readonly tasks: Tasks;
@@ -125,8 +125,8 @@ export class Heartbeat implements Component {
     const task = this.#options.tasks.add(this.name);
     if (this.#isInline) {
       const { tasks, isDriven } = this.#options;
-      const beating = isDriven ? [] : [this.#beatHere()];
-      this.#inline = Promise.all([...beating, this.#receiveHere()]).finally(() => tasks.remove(task));
+      const running = isDriven ? [] : [this.#beatHere(), this.#receiveHere()];
+      this.#inline = Promise.all(running).finally(() => tasks.remove(task));
       if (this.#options.guard) await this.#startThread();
     } else {
       await this.#startThread();
@@ -143,6 +143,13 @@ export class Heartbeat implements Component {
     this.#options.outage.beat();
     if (beat.commands.length > 0) this.#accept(beat.commands);
     for (const one of this.#listeners) one.beat?.({ ...beat, sentAt });
+  }
+
+  /** Collects commands, for a worker that is driven. */
+  async receive(): Promise<void> {
+    const { store, describe } = this.#options;
+    const texts = await store.workers.collect({ commandsTo: describe().id });
+    if (texts.length > 0) this.#accept(texts.map((text) => JSON.parse(text) as Command));
   }
 
   /** Leaves the worker's registration to expire: its leases are rescued then. */

@@ -39,8 +39,8 @@ export class Workers implements WorkerStore {
   readonly #popped = new Map<string, [key: string, text: string]>();
   /** Duration of the last heartbeat, shown on Sidekiq's pages. */
   #roundTripUs = 0;
-  /** Whether the reply to a heartbeat was lost: it may have reported a lapse. */
-  #mayHaveLapsed = false;
+  /** The workers whose reply to a heartbeat was lost: it may have reported a lapse. */
+  readonly #mayHaveLapsed = new Set<string>();
 
   constructor(context: Context, book: LeaseBook) {
     this.#context = context;
@@ -51,8 +51,10 @@ export class Workers implements WorkerStore {
     const start = this.#context.client.clock.monotonic();
     const [lapsed, ...signals] = await retryLostReply(this.#context, () => this.#sendHeartbeat(record, ttlMs));
     this.#roundTripUs = Math.round((this.#context.client.clock.monotonic() - start) * 1000);
-    const reply = { commands: signals.flatMap(readSignal), lapsed: lapsed === 1 || this.#mayHaveLapsed };
-    this.#mayHaveLapsed = false;
+    const reply = {
+      commands: signals.flatMap(readSignal),
+      lapsed: this.#mayHaveLapsed.delete(record.id) || lapsed === 1,
+    };
     return reply;
   }
 
@@ -73,7 +75,7 @@ export class Workers implements WorkerStore {
     try {
       return await client.run(SCRIPTS.heartbeat, args, { repeatable: false }) as [number, ...string[]];
     } catch (error) {
-      if (isOutcomeUnknown(error)) this.#mayHaveLapsed = true;
+      if (isOutcomeUnknown(error)) this.#mayHaveLapsed.add(record.id);
       throw error;
     }
   }
@@ -117,15 +119,15 @@ export class Workers implements WorkerStore {
     const keys = keysOf(box);
     const popped = this.#popped.get(keys[0]!);
     this.#popped.delete(keys[0]!);
-    const texts: string[] = [];
-    for (const key of popped ? [popped[0]] : keys) {
+    const read = async (key: string): Promise<string[]> => {
       const rest = await this.#context.client.call(["RPOP", key, MAX_MESSAGES_PER_READ]).catch((error) => {
         if (popped) return null;
         throw error;
       }) as string[] | null;
       const all = [...popped ? [popped[1]] : [], ...rest ?? []];
-      texts.push(...key === keys[1] ? all.flatMap(readSignal).map((command) => JSON.stringify(command)) : all);
-    }
+      return key === keys[1] ? all.flatMap(readSignal).map((command) => JSON.stringify(command)) : all;
+    };
+    const texts = (await Promise.all((popped ? [popped[0]] : keys).map(read))).flat();
     return "commandsTo" in box || texts.length === 0 ? texts : await this.#unexpired(texts);
   }
 

@@ -69,14 +69,16 @@ export const workRoutes: readonly ApiRoute[] = [
     waits: true,
     takes: shapes.takeShape,
     gives: shapes.takenShape,
-    run: async ({ worker, take, limit, wait = 0 }, more) => {
-      const jobs = await workerOf(more, worker).take(take, limit, Math.min(wait, shapes.MAX_WAIT_MS), more.signal);
+    run: async ({ worker, take, limit, wait = 0, rss }, more) => {
+      const owner = workerOf(more, worker);
+      if (rss !== undefined) owner.rss = rss;
+      const jobs = await owner.take(take, limit, Math.min(wait, shapes.MAX_WAIT_MS), more.signal);
       const given = jobs.map(async ({ token, since, job: { raw: payload, queue, attempt, batch, flow } }) => {
         const receipt = await more.gateway.receiptOf({ token, payload, queue, since });
         const member = { ...(batch && { batch: batch.id }), ...(flow && { node: flow.node }) };
         return { token, payload, queue, attempt, receipt, ...member };
       });
-      return { jobs: await Promise.all(given) };
+      return { jobs: await Promise.all(given), ...owner.state };
     },
   }),
   route({

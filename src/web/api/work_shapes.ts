@@ -60,13 +60,20 @@ export const takeShape = object("", {
   ),
   limit: integer("how many jobs it can begin now", [1, MAX_TAKEN]),
   wait: optional(span("how long to wait for the first job; at most 30s")),
+  rss: optional(integer("its resident memory in bytes", [0])),
 });
+
+const stateFields = {
+  quiet: boolean("whether it takes no more jobs"),
+  stopping: boolean("whether it is to stop: finish or give back its jobs, then deregister"),
+} as const;
 
 export const takenShape = object("", {
   jobs: list(
     "the jobs to begin",
     object("", { ...givenFields, attempt: integer("the number of the attempt, from 1") }),
   ),
+  ...stateFields,
 });
 
 /** The reports of a job since the last request. */
@@ -128,8 +135,7 @@ export const ordersShape = object("", {
     object("", { token: tokenName, reason: choice(["Cancelled", "Timeout", "Shutdown", "LeaseLost"], "the reason") }),
   ),
   lost: list("jobs that it has lost: their ends don't count", tokenName),
-  quiet: boolean("whether it takes no more jobs"),
-  stopping: boolean("whether it is to stop: finish or give back its jobs, then deregister"),
+  ...stateFields,
 });
 
 export const deregisterShape = object("", { worker: workerName });
