@@ -73,7 +73,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@redis/client/": ["src/store/redis/client/connection.ts"],
   "croner": ["src/cron/"],
   "node:sqlite": ["src/store/sqlite/"],
-  "postgres": ["src/store/postgres/client.ts"],
+  "postgres": ["src/store/postgres/pool.ts"],
   "node:timers": ["src/clock.ts"],
   "node:timers/promises": ["src/clock.ts"],
   "@opentelemetry/": ["src/tracing/"],

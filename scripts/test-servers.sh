@@ -29,11 +29,12 @@ if [ ! -d "$kept" ]; then
   mkdir "$work/made"
   for package in "$work"/debs/*.deb; do dpkg-deb -x "$package" "$work/made"; done
   lib=$(dirname "$(find "$work/made/usr/lib" -name 'libc.so.6')")
-  lib=$kept/${lib#"$work/made/"}
+  lib=${lib#"$work/made/"}
   loader=$(basename "$(find "$work/made/usr/lib" -name 'ld-linux*' | head -n 1)")
   for name in redis valkey; do
-    printf '#!/bin/sh\nexec "%s" --library-path "%s" --argv0 %s-server "%s" "$@"\n' \
-      "$lib/$loader" "$lib" "$name" "$kept/usr/bin/$name-check-rdb" > "$work/made/$name-8"
+    # Relative to the script: the folder may be moved, or reached by a link.
+    printf '#!/bin/sh\nhere=${0%%/*}\nexec "$here/%s" --library-path "$here/%s" --argv0 %s-server "$here/%s" "$@"\n' \
+      "$lib/$loader" "$lib" "$name" "usr/bin/$name-check-rdb" > "$work/made/$name-8"
     chmod 755 "$work/made/$name-8"
   done
   mv -T "$work/made" "$kept" || [ -d "$kept" ] # another process may have made it first

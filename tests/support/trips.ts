@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Batch } from "../../src/store/port/batches.ts";
@@ -119,7 +120,13 @@ export const USUAL_CASES: Readonly<Record<string, Given>> = {
   },
   "series.add": (store) => () => store.series.add("queues", [{ queue: "default", size: 1, latencyMs: 1 }]),
   "series.read": async (store) => {
-    const measured = { class: "A", processed: 1, failed: 0, workedMs: 1, histogram: [1] };
+    const measured = {
+      class: "A",
+      processed: 1,
+      failed: 0,
+      workedMs: 1,
+      histogram: [...RUN_BOUNDS_MS, Infinity].map(() => 0),
+    };
     await store.series.add("classes", [measured]);
     return () => store.series.read("classes", "1h");
   },

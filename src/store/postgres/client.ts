@@ -4,19 +4,19 @@
  *
  *  1. A statement that wasn't sent is sent again, up to `waitMs`. One whose reply was lost is repeated if that is harmless.
  *  2. A transaction that was rolled back is repeated. If the reply of its commit was lost, the server is asked for its outcome.
- *  3. Texts may contain a NUL, which PostgreSQL can't store: it is escaped by a character that Unicode reserves.
+ *  3. A server that doesn't answer counts as lost: its connections are left. The server ends a transaction whose client stands still,
+ *     so that its locks hold up no other one.
  *
  * @module
  */
-import type postgres from "postgres";
 import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Row, Value } from "../sql/body.ts";
-import type { Endpoint, PostgresAddress } from "./address.ts";
-import { failureOf, isReadOnly, translate } from "./errors.ts";
-
-type Postgres = typeof postgres;
-type Pool = ReturnType<Postgres>;
+import type { PostgresAddress } from "./address.ts";
+import { failureOf, isReadOnly, translate, unanswered } from "./errors.ts";
+import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres } from "./pool.ts";
+import { Sessions } from "./sessions.ts";
+import { encode } from "./values.ts";
 
 /** Runs a statement of a transaction. */
 export interface Query {
@@ -35,19 +35,24 @@ export interface Listening {
 /** Options of the client. */
 export interface ClientOptions {
   readonly waitMs: number;
-  readonly maxConnections?: number;
+  /** A statement without an answer is lost after this time. Default 30 s. */
+  readonly replyTimeoutMs?: number;
+  /** The server ends a transaction in which nothing is sent for this time. Default 5 s. */
+  readonly idleTimeoutMs?: number;
   readonly log?: ((level: "info" | "warn" | "error", message: string) => void) | undefined;
 }
 
-const CONNECT_TIMEOUT_S = 5;
+const REPLY_TIMEOUT_MS = 30_000;
+/** A handler may block the event loop in the middle of a transaction. */
+const IDLE_TIMEOUT_MS = 5_000;
 const MIN_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1_000;
-const MAX_CONNECTIONS = 8;
+/** For statements by themselves. */
+const MAX_CONNECTIONS = 4;
+/** For transactions. */
+const MAX_SESSIONS = 4;
 /** A rolled back transaction is repeated this many times. */
 const MAX_REPEATS = 20;
-
-/** Stands for a NUL if `0` follows, and for itself if `1` does. Unicode reserves it for programs. */
-const ESCAPE = "\u{10FFFE}";
 
 /** Connections to a server. */
 export class Client {
@@ -57,6 +62,9 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #postgres: Postgres;
   #pool: Pool;
+  #sessions: Sessions;
+  /** The ends of earlier pools. */
+  readonly #left = new Set<Promise<unknown>>();
   #losses = 0;
   #downSince: number | undefined;
   #isClosed = false;
@@ -66,17 +74,22 @@ export class Client {
     this.address = address;
     this.#options = options;
     this.#pool = this.#createPool();
+    this.#sessions = this.#createSessions();
   }
 
   /** Loads the driver, which takes 5 ms. Connects at the first statement. */
   static async create(address: PostgresAddress, options: ClientOptions): Promise<Client> {
-    const { default: postgres } = await import("postgres");
-    return new Client(postgres, address, options);
+    return new Client(await loadDriver(), address, options);
   }
 
   /** How many times a connection was lost. */
   get losses(): number {
     return this.#losses;
+  }
+
+  /** The longest total time that a call waits for a connection. */
+  get waitMs(): number {
+    return this.#options.waitMs;
   }
 
   get closed(): boolean {
@@ -94,7 +107,10 @@ export class Client {
     values: readonly Value[] = [],
     { isRepeatable = true }: { readonly isRepeatable?: boolean } = {},
   ): Promise<readonly Row[]> {
-    return await this.#attempt(() => this.#send(this.#pool, text, values), isRepeatable);
+    return await this.#attempt(() => {
+      const pool = this.#pool;
+      return this.#answered(this.#send(pool, text, values), () => this.#leave(pool));
+    }, isRepeatable);
   }
 
   /**
@@ -108,42 +124,56 @@ export class Client {
     run: (query: Query, first: Row) => Promise<T>,
     isolation = "READ COMMITTED",
   ): Promise<T> {
-    return await this.#attempt(async () => {
-      const pool = this.#pool;
-      const connection = await pool.reserve();
-      let done: { readonly xid: string; readonly result: T } | undefined;
-      let failed: { readonly error: unknown } | undefined;
-      try {
-        // The texts of `begin` have no parameters: they are one message.
-        const started = await connection.unsafe(
-          `BEGIN ISOLATION LEVEL ${isolation}; SELECT pg_current_xact_id()::text AS xid, ${begin}`,
-        ) as unknown as readonly (readonly Row[])[];
-        const first = started[1]![0]!;
-        const query = (text: string, values: readonly Value[]) => {
-          const rows = this.#send(connection, text, values);
-          // After an error, the server answers all that follows with another one, and rolls back instead of committing.
-          rows.catch((error) => failed ??= { error });
-          return rows;
-        };
-        const script = async (text: string) => void await connection.unsafe(text);
-        const result = await run(Object.assign(query, { script }), first);
-        done = { xid: String(first.xid), result };
-        await connection.unsafe("COMMIT");
-        if (failed) throw failed.error;
-        return result;
-      } catch (last) {
-        const error = failed?.error ?? last;
-        if (failureOf(error) !== "unknown") {
-          await connection.unsafe("ROLLBACK").catch(() => {});
-          throw error;
-        }
-        if (done === undefined) throw new NotCommitted(error);
-        if (!(await this.#hasCommitted(done.xid))) throw new NotCommitted(error);
-        return done.result;
-      } finally {
-        connection.release();
+    return await this.#attempt(() => this.#transact(begin, run, isolation), false);
+  }
+
+  async #transact<T>(begin: string, run: (query: Query, first: Row) => Promise<T>, isolation: string): Promise<T> {
+    const session = await this.#sessions.open().catch((error) => {
+      throw failureOf(error) === "unknown" ? new NotCommitted(error) : error;
+    });
+    const answered = <R>(what: (connection: Pool) => PromiseLike<R>) => this.#answered(session.send(what));
+    let done: { readonly xid: string; readonly result: T } | undefined;
+    let failed: { readonly error: unknown } | undefined;
+    let latest: Promise<unknown> | undefined;
+    let isUsable = true;
+    try {
+      // The texts of `begin` have no parameters: they are one message.
+      const started = await answered((connection) =>
+        connection.unsafe(
+          `BEGIN ISOLATION LEVEL ${isolation}; SET LOCAL idle_in_transaction_session_timeout = ${
+            this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS
+          }; SELECT pg_current_xact_id()::text AS xid, ${begin}`,
+        )
+      ) as unknown as readonly (readonly Row[])[];
+      const first = started.at(-1)![0]!;
+      const query = (text: string, values: readonly Value[]) => {
+        const rows = failed
+          ? Promise.reject(failed.error)
+          : answered((connection) => this.#send(connection, text, values));
+        // After an error, the server answers all that follows with another one, and rolls back instead of committing.
+        latest = rows.catch((error) => failed ??= { error });
+        return rows;
+      };
+      const script = async (text: string) => void await session.send((connection) => connection.unsafe(text));
+      const result = await run(Object.assign(query, { script }), first);
+      done = { xid: String(first.xid), result };
+      const { command } = await answered((connection) => connection.unsafe("COMMIT"));
+      if (command === "COMMIT") return result;
+      // A statement failed for which the caller doesn't wait.
+      await latest;
+      throw failed!.error;
+    } catch (last) {
+      const error = failed?.error ?? last;
+      if (failureOf(error) !== "unknown") {
+        await answered((connection) => connection.unsafe("ROLLBACK")).catch(() => isUsable = false);
+        throw error;
       }
-    }, false);
+      isUsable = false;
+      if (done === undefined || !(await this.#hasCommitted(done.xid))) throw new NotCommitted(error);
+      return done.result;
+    } finally {
+      session.release(isUsable);
+    }
   }
 
   /**
@@ -153,7 +183,7 @@ export class Client {
    * @returns ends it
    */
   listen(channel: string, onMessage: (payload: string) => void, onReady: () => void): Listening {
-    const pool = this.#createPool(this.address.listen, 1);
+    const pool = this.#createPool({ only: this.address.listen, max: 1 });
     return {
       ready: pool.listen(channel, onMessage, onReady),
       stop: () => pool.end({ timeout: 1 }).catch(() => {}),
@@ -163,7 +193,7 @@ export class Client {
   /** Closes all connections. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#pool.end({ timeout: 1 }).catch(() => {});
+    await Promise.all([this.#pool.end({ timeout: 1 }).catch(() => {}), this.#sessions.close(), ...this.#left]);
   }
 
   async #attempt<T>(run: () => Promise<T>, isRepeatable: boolean): Promise<T> {
@@ -172,6 +202,7 @@ export class Client {
     let pause = MIN_PAUSE_MS;
     let repeats = 0;
     for (;;) {
+      const pool = this.#pool;
       try {
         if (this.#isClosed) throw new StoreError("unavailable", `Store "${this.address.shown}" has been closed`);
         const result = await run();
@@ -188,7 +219,7 @@ export class Client {
         }
         if (failure === "unknown" || error instanceof NotCommitted) this.#losses++;
         this.#noteDown(cause);
-        if (isReadOnly(cause)) this.#reconnect();
+        if (isReadOnly(cause)) this.#leave(pool);
         if (failure === "unknown" && !isRepeatable) throw unanswered(cause, this.address.shown);
         if (this.clock.monotonic() - start + pause > waitMs) throw translate(cause, this.address.shown);
         await this.clock.sleep(pause * (0.5 + Math.random()));
@@ -211,47 +242,43 @@ export class Client {
     }
   }
 
+  /** Returns an answer. Without one, it fails after a while. */
+  async #answered<T>(answer: PromiseLike<T>, onSilence = () => {}): Promise<T> {
+    const { replyTimeoutMs = REPLY_TIMEOUT_MS } = this.#options;
+    const answered = new AbortController();
+    const silence = this.clock.sleep(replyTimeoutMs, answered.signal).then(() => {
+      if (answered.signal.aborted) return answer;
+      onSilence();
+      throw Object.assign(new Error(`no reply for ${replyTimeoutMs} ms`), { code: "TIMEOUT" });
+    });
+    try {
+      return await Promise.race([answer, silence]);
+    } finally {
+      answered.abort();
+    }
+  }
+
   async #send(on: Pool, text: string, values: readonly Value[]): Promise<readonly Row[]> {
     const encoded = values.map((value) => typeof value === "string" ? encode(value) : value);
     return Array.from(await on.unsafe(text, encoded, { prepare: this.address.prepare }));
   }
 
-  #createPool(only?: Endpoint, max = this.#options.maxConnections ?? MAX_CONNECTIONS): Pool {
-    const { hosts, user, password, database, tls } = this.address;
-    const endpoints = only === undefined ? hosts : [only];
-    const [first] = endpoints;
-    return this.#postgres(
-      {
-        ...(first!.host.startsWith("/")
-          ? { path: `${first!.host}/.s.PGSQL.${first!.port}` }
-          : { host: endpoints.map(({ host }) => host), port: endpoints.map(({ port }) => port) }),
-        ...(endpoints.length > 1 && { target_session_attrs: "read-write" }),
-        username: user,
-        ...(password !== undefined && { password }),
-        database,
-        ssl: tls === undefined ? false : tls === "require" ? { rejectUnauthorized: false } : "verify-full",
-        max,
-        fetch_types: false,
-        prepare: this.address.prepare,
-        connect_timeout: CONNECT_TIMEOUT_S,
-        // A connection that is established while the pool ends would not stop its timer.
-        max_lifetime: null,
-        backoff: () => 0,
-        onnotice: () => {},
-        connection: { application_name: "jobs" },
-        types: {
-          number: { to: 20, from: [20, 1700], serialize: String, parse: Number },
-          text: { to: 25, from: [25, 1043], serialize: String, parse: decode },
-        },
-      } as unknown as Parameters<Postgres>[0],
-    );
+  #createSessions(): Sessions {
+    return new Sessions((onclose) => this.#createPool({ max: 1, onclose }), MAX_SESSIONS);
   }
 
-  /** Leaves the connections to a server that became a replica: new ones may lead to the primary. */
-  #reconnect(): void {
-    const old = this.#pool;
+  #createPool(options: PoolOptions = {}): Pool {
+    return createPool(this.#postgres, this.address, { max: MAX_CONNECTIONS, ...options });
+  }
+
+  /** Leaves the connections to a server that became a replica, or is silent: new ones may lead to the primary. */
+  #leave(pool: Pool): void {
+    if (this.#pool !== pool) return;
     this.#pool = this.#createPool();
-    void old.end({ timeout: 1 }).catch(() => {});
+    const left = Promise.all([pool.end({ timeout: 1 }).catch(() => {}), this.#sessions.close()])
+      .finally(() => this.#left.delete(left));
+    this.#left.add(left);
+    this.#sessions = this.#createSessions();
   }
 
   #noteDown(error: unknown): void {
@@ -274,39 +301,4 @@ class NotCommitted extends Error {
   constructor(override readonly cause: unknown) {
     super("not committed");
   }
-}
-
-/** Errors of statements that may have run. */
-const unknown = new WeakSet<object>();
-
-function unanswered(cause: unknown, shown: string): unknown {
-  const error = translate(cause, shown);
-  if (typeof error === "object" && error !== null) unknown.add(error);
-  return error;
-}
-
-/** Returns whether a statement that failed may have run. */
-export function isOutcomeUnknown(error: unknown): boolean {
-  return typeof error === "object" && error !== null && unknown.has(error);
-}
-
-function encode(text: string): string {
-  if (!text.includes("\0") && !text.includes(ESCAPE)) return text;
-  return text.replaceAll(ESCAPE, `${ESCAPE}1`).replaceAll("\0", `${ESCAPE}0`);
-}
-
-function decode(text: string): string {
-  return text.includes(ESCAPE) ? text.replaceAll(`${ESCAPE}0`, "\0").replaceAll(`${ESCAPE}1`, ESCAPE) : text;
-}
-
-/** Returns the literal of an array, to be cast: `$1::text[]`. */
-export function array(values: readonly (string | number | null | undefined)[]): string {
-  const items = values.map((value) =>
-    value === null || value === undefined
-      ? "NULL"
-      : typeof value === "number"
-      ? `${value}`
-      : `"${value.replace(/["\\]/g, "\\$&")}"`
-  );
-  return `{${items.join(",")}}`;
 }

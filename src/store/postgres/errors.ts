@@ -23,7 +23,7 @@ const NOT_CONNECTED = new Set([
 /** Errors that end a connection: the statement may have run. */
 const CONNECTION_LOST = new Set([
   ...["ECONNRESET", "EPIPE", "CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_ENDED", "ERR_SOCKET_CLOSED"],
-  ...["57P01", "57P02", "57P05", "08000", "08003", "08006", "08007", "08P01", "TIMEOUT"],
+  ...["57P01", "57P02", "57P05", "25P03", "08000", "08003", "08006", "08007", "08P01", "TIMEOUT"],
 ]);
 /** The transaction was rolled back, and may succeed when it is repeated: a deadlock, a conflict, a plan of an older schema. */
 const REPEAT = new Set(["40001", "40P01", "55P03", "0A000"]);
@@ -65,7 +65,10 @@ export function translate(error: unknown, shown: string): unknown {
   const make = (kind: StoreError["code"], text: string) => new StoreError(kind, text, { cause: error });
   const at = `PostgreSQL at "${shown}"`;
   if (code === "28P01" || code === "28000") {
-    return make("denied", `${at} rejected the login (${reply}): check user and password`);
+    const cure = /no encryption|SSL off/.test(reply)
+      ? 'add "sslmode=require" to the address'
+      : "check user and password";
+    return make("denied", `${at} rejected the login (${reply}): ${cure}`);
   }
   if (code === "3D000") return make("missing", `${at} has no such database (${reply}): create it`);
   if (code === "42501") {
@@ -86,6 +89,21 @@ export function translate(error: unknown, shown: string): unknown {
   }
   if (failureOf(error) !== "failed") return make("unavailable", `${at} is not available: ${reply}`);
   return make("wrong", `${at} rejected a statement (${code}: ${reply})`);
+}
+
+/** Errors of statements that may have run. */
+const unknown = new WeakSet<object>();
+
+/** Converts an error of a statement that may have run. */
+export function unanswered(cause: unknown, shown: string): unknown {
+  const error = translate(cause, shown);
+  if (typeof error === "object" && error !== null) unknown.add(error);
+  return error;
+}
+
+/** Returns whether a statement that failed may have run. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return typeof error === "object" && error !== null && unknown.has(error);
 }
 
 function codeOf(error: unknown): string | undefined {

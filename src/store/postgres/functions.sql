@@ -15,12 +15,16 @@ EXCEPTION WHEN OTHERS THEN
   RETURN '?';
 END $$;
 
+-- Returns the number by which a name of this store is locked: other stores of the database have other numbers.
+CREATE OR REPLACE FUNCTION lock_number(name text) RETURNS bigint LANGUAGE sql STABLE SET search_path FROM CURRENT AS
+  $$ SELECT hashtextextended(current_schema() || '/' || name, 0) $$;
+
 -- Locks names until the transaction ends, in one order.
-CREATE OR REPLACE FUNCTION lock_names(names text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION lock_names(names text[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   number bigint;
 BEGIN
-  FOR number IN SELECT DISTINCT hashtextextended(name, 0) FROM unnest(names) AS name ORDER BY 1 LOOP
+  FOR number IN SELECT DISTINCT lock_number(name) FROM unnest(names) AS name ORDER BY 1 LOOP
     PERFORM pg_advisory_xact_lock(number);
   END LOOP;
 END $$;
@@ -210,22 +214,24 @@ BEGIN
   PERFORM fold_groups(turned, now);
 END $$;
 
--- Folds all changes that no other transaction is folding.
+-- Folds all changes that no other transaction is folding, and forgets pushes that nobody repeats any more.
 CREATE OR REPLACE FUNCTION fold(ahead bigint, day_before text) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   busy record;
 BEGIN
-  IF NOT pg_try_advisory_xact_lock(hashtextextended('fold', 0)) THEN RETURN; END IF;
+  IF NOT pg_try_advisory_xact_lock(lock_number('fold')) THEN RETURN; END IF;
   WITH gone AS (DELETE FROM size_change WHERE parent IS NULL RETURNING queue, by),
     one AS (SELECT queue, sum(by)::bigint AS by FROM gone GROUP BY queue)
     UPDATE queue_row SET size = size + one.by FROM one WHERE queue_row.id = one.queue AND one.by <> 0;
   WITH gone AS (DELETE FROM count_change RETURNING count_change.name, by)
     INSERT INTO counter (name, count) SELECT gone.name, sum(by) FROM gone GROUP BY 1
     ON CONFLICT (name) DO UPDATE SET count = counter.count + excluded.count;
+  DELETE FROM pusher WHERE client = ANY (ARRAY(
+    SELECT client FROM pusher WHERE at < now_ms(0) - 3600000 ORDER BY at LIMIT 1000 FOR UPDATE SKIP LOCKED));
   DELETE FROM counter WHERE name >= 'processed:' AND name < 'processed:' || day_before;
   DELETE FROM counter WHERE name >= 'failed:' AND name < 'failed:' || day_before;
   FOR busy IN SELECT id, name FROM queue_row WHERE id IN (SELECT parent FROM size_change) ORDER BY id LOOP
-    IF pg_try_advisory_xact_lock(hashtextextended('queue:' || busy.name, 0)) THEN PERFORM fold_groups(busy.id, now_ms(ahead)); END IF;
+    IF pg_try_advisory_xact_lock(lock_number('queue:' || busy.name)) THEN PERFORM fold_groups(busy.id, now_ms(ahead)); END IF;
   END LOOP;
 END $$;
 
@@ -271,7 +277,9 @@ DECLARE
   is_new boolean;
 BEGIN
   INSERT INTO pusher (client, number, at) VALUES (pushed_by, push, now_ms(0))
-    ON CONFLICT (client) DO UPDATE SET number = excluded.number, at = excluded.at WHERE pusher.number < excluded.number
+    -- The indexed time changes once a minute, so that the other updates touch no index.
+    ON CONFLICT (client) DO UPDATE SET number = excluded.number,
+      at = CASE WHEN pusher.at < excluded.at - 60000 THEN excluded.at ELSE pusher.at END WHERE pusher.number < excluded.number
     RETURNING true INTO is_new;
   IF is_new THEN PERFORM store_jobs(now_ms(ahead), wire, names, jids, wholes, heads, tails, batches, ats, delays); END IF;
 END $$;
@@ -333,7 +341,7 @@ DECLARE
   i integer;
 BEGIN
   -- A lost take may be running still.
-  PERFORM pg_advisory_xact_lock(hashtextextended('take:' || taker || ':' || asked, 0))
+  PERFORM pg_advisory_xact_lock(lock_number('take:' || taker || ':' || asked))
     FROM unnest(lost || taken_in) AS asked;
   IF EXISTS (SELECT 1 FROM given_up WHERE worker = taker AND take = taken_in) THEN RETURN; END IF;
   IF cardinality(lost) > 0 THEN
@@ -464,7 +472,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   last bigint;
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('log:' || log, 0));
+  PERFORM pg_advisory_xact_lock(lock_number('log:' || log));
   INSERT INTO log AS one (name, number, at, text)
     VALUES (add_log.log, coalesce((SELECT max(number) FROM log AS two WHERE two.name = add_log.log), 0) + 1, now_ms(ahead), added)
     RETURNING number INTO last;

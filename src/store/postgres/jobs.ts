@@ -6,9 +6,9 @@
 import { batchIn } from "../../job/batch.ts";
 import { setFields } from "../../job/raw.ts";
 import type { LeaseBook } from "../ops/lease_book.ts";
+import { retryLostReply } from "../ops/lost_reply.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
-import { splitName } from "../port/groups.ts";
-import { nameOf } from "../port/groups.ts";
+import { nameOf, splitName } from "../port/groups.ts";
 import type { EnqueueResult, Lease, NewJob, TakeRequest } from "../port/jobs.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import { MAX_RECORDS } from "../port/results.ts";
@@ -18,23 +18,12 @@ import { trimDead } from "../sql/job_ends.ts";
 import { parseToken, returnLease } from "../sql/leases.ts";
 import { settle } from "../sql/settle.ts";
 import { workerIn } from "../sql/workers.ts";
-import { array, isOutcomeUnknown } from "./client.ts";
+import { isOutcomeUnknown } from "./errors.ts";
+import { array } from "./values.ts";
 import type { Runner } from "./engine.ts";
 import { takeInTurn } from "./take_in_turn.ts";
 
-const STORE_TYPES = [
-  ...[
-    "integer",
-    "text[]",
-    "text[]",
-    "text[]",
-    "text[]",
-    "text[]",
-    "text[]",
-    "double precision[]",
-    "double precision[]",
-  ],
-];
+const STORE_TYPES = ["integer", ...Array<string>(6).fill("text[]"), "double precision[]", "double precision[]"];
 const TAKE_TYPES = ["text", "bigint", "bigint[]", "text[]", "bigint[]", "integer", "bigint"];
 const SETTLE_TYPES = [
   ...["text", "bigint[]", "bigint[]", "text", "text[]", "double precision[]", "text[]", "text[]", "text[]"],
@@ -63,10 +52,8 @@ export class HotVerbs {
   readonly #runner: Runner;
   readonly #engine: Engine;
   readonly #book: LeaseBook;
-  readonly #client = crypto.getRandomValues(new Uint32Array(1))[0]! * 1_024;
-  /** Numbers of pushes that aren't under way: pushes at once have different ones. */
-  readonly #slots: number[] = [];
-  #slotCount = 0;
+  /** Names of pushers whose push has ended: pushes at once have different ones. */
+  readonly #pushers: string[] = [];
   #pushes = 0;
   /** Queues with groups or limits, and until when they are known as such. */
   readonly #inTurn = new Map<string, number>();
@@ -81,21 +68,25 @@ export class HotVerbs {
   async enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     if (jobs.length === 0) return [];
     if (jobs.some(isConditional)) return await this.#engine.write((now) => enqueue(this.#engine, jobs, now));
-    const slot = this.#slots.pop() ?? this.#slotCount++;
+    const pusher = this.#pushers.pop() ?? newPusher();
     try {
-      const values = [this.#client + slot, ++this.#pushes, this.#runner.ahead, ...columnsOf(jobs, this.#engine.wire)];
+      const values = [pusher, ++this.#pushes, this.#runner.ahead, ...columnsOf(jobs, this.#engine.wire)];
       const text = `SELECT ${this.#runner.schema}.enqueue(${
         ["bigint", "bigint", "bigint", ...STORE_TYPES].map((type, i) => `$${i + 1}::${type}`).join(", ")
       })`;
       await this.#runner.client.run(text, values);
     } finally {
-      this.#slots.push(slot);
+      this.#pushers.push(pusher);
     }
     return jobs.map(() => ({ kind: "stored" }));
   }
 
   /** See `JobStore.take`. */
   async take(request: TakeRequest): Promise<Lease[]> {
+    return await this.#unlessLost(() => this.#take(request));
+  }
+
+  async #take(request: TakeRequest): Promise<Lease[]> {
     const { queues, worker } = request;
     await this.#reconcile(worker);
     const limit = Math.max(0, Math.floor(request.limit));
@@ -151,20 +142,24 @@ export class HotVerbs {
   async #settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
     const values = plainValues(outcomes);
     if (values === undefined) return await this.#engine.write((now) => settle(this.#engine, worker, outcomes, now));
-    for (;;) {
-      try {
-        const rows = await this.#runner.call("settle", [worker, ...values, MAX_RECORDS], SETTLE_TYPES, {
-          isRepeatable: false,
-        });
-        const lost = rows.map((row) => outcomes[Number(row.settle)]!.token);
-        const hasBuried = outcomes.some(({ kind }) => kind === "bury");
-        return { lost, dropped: hasBuried ? await this.#engine.write((now) => trimDead(this.#engine, now)) : 0 };
-      } catch (error) {
-        if (!isOutcomeUnknown(error)) throw error;
+    const lost = await this.#unlessLost(async () => {
+      const options = { isRepeatable: false };
+      const call = this.#runner.call("settle", [worker, ...values, MAX_RECORDS], SETTLE_TYPES, options);
+      const rows = await call.catch((error) => {
         // Those that are missing next time were settled by this call.
-        this.#book.failSettlement(outcomes);
-      }
-    }
+        if (isOutcomeUnknown(error)) this.#book.failSettlement(outcomes);
+        throw error;
+      });
+      return rows.map((row) => outcomes[Number(row.settle)]!.token);
+    });
+    const hasBuried = outcomes.some(({ kind }) => kind === "bury");
+    return { lost, dropped: hasBuried ? await this.#engine.write((now) => trimDead(this.#engine, now)) : 0 };
+  }
+
+  /** Repeats a call whose reply was lost. */
+  #unlessLost<T>(attempt: () => Promise<T>): Promise<T> {
+    const { clock, waitMs } = this.#runner.client;
+    return retryLostReply({ clock, waitMs, mayHaveRun: isOutcomeUnknown }, attempt);
   }
 
   /** Returns leases to their queues that the store has for this worker, but the book doesn't: it lost its latest writes. */
@@ -181,6 +176,11 @@ export class HotVerbs {
       );
     });
   }
+}
+
+/** Returns a random name of 63 bits: a push by a name that another process has would count as a repeated one. */
+function newPusher(): string {
+  return String(BigInt.asUintN(63, crypto.getRandomValues(new BigUint64Array(1))[0]!));
 }
 
 /** Returns the number of a take: 21 bits name the process, 32 count. */

@@ -4,14 +4,13 @@
  * @module
  */
 import { ByteBudget } from "../port/batch_bytes.ts";
-import { splitName } from "../port/groups.ts";
-import { nameIn } from "../port/groups.ts";
+import { nameIn, splitName } from "../port/groups.ts";
 import type { NewJob } from "../port/jobs.ts";
 import { type Body, type Engine, query } from "../sql/body.ts";
 import { trimDead } from "../sql/job_ends.ts";
 import * as jobRows from "../sql/job_rows.ts";
 import { enqueuedNow, type Promoted } from "../sql/promote.ts";
-import { array } from "./client.ts";
+import { array } from "./values.ts";
 
 /** See `JobStore.promote`. Skips those that another transaction is moving. */
 export function* promoteDue(engine: Engine, limit: number, now: number): Body<Promoted> {

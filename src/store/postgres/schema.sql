@@ -175,6 +175,7 @@ CREATE TABLE pusher (
   number bigint NOT NULL,
   at bigint NOT NULL
 ) WITH (fillfactor = 50);
+CREATE INDEX pusher_at ON pusher (at);
 
 CREATE TABLE worker (
   id text COLLATE "C" PRIMARY KEY,

@@ -31,7 +31,7 @@ import { findStep, markSteps, partsOf } from "../sql/step_rows.ts";
 import { stepsPart } from "../sql/steps.ts";
 import { transferPart } from "../sql/transfer.ts";
 import { workerIn, workersPart } from "../sql/workers.ts";
-import { array } from "./client.ts";
+import { array } from "./values.ts";
 import { DIALECT, type Runner } from "./engine.ts";
 import { health } from "./health.ts";
 import { HotVerbs, storing } from "./jobs.ts";

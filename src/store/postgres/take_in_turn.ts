@@ -14,7 +14,7 @@ import { numberOf } from "../sql/leases.ts";
 import * as limits from "../sql/limits.ts";
 import { areAllPaused, openQueue } from "../sql/open_queues.ts";
 import { type Group, type Place, Turns } from "../sql/turns.ts";
-import { array } from "./client.ts";
+import { array } from "./values.ts";
 import { DIALECT, type Runner } from "./engine.ts";
 
 /** A take holds at most this many full groups beyond the jobs it may take: the next one continues. */

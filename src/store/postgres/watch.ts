@@ -10,7 +10,7 @@
  */
 import type { Topic } from "../port/watch.ts";
 import type { Runner } from "./engine.ts";
-import { array } from "./client.ts";
+import { array } from "./values.ts";
 
 const POLL_MS = 1_000;
 /** A note that isn't renewed is forgotten after this time. */

@@ -7,6 +7,7 @@ import type { Buffer } from "node:buffer";
 import type { Arg } from "./client/encode.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import type { Mover } from "./move.ts";
+import { retryLostReply as retry } from "../ops/lost_reply.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 
 /** Shared by all parts of the Redis store. */
@@ -34,19 +35,9 @@ export interface Context {
   readonly mover: Mover;
 }
 
-/**
- * Repeats a call while its reply is lost, for `waitMs` at most. For calls that must not be resent unchanged: `attempt` builds
- * its arguments again, from the state of the lease book by then, so that nothing happens twice.
- */
-export async function retryLostReply<T>({ waitMs, client: { clock } }: Context, attempt: () => Promise<T>): Promise<T> {
-  const end = clock.monotonic() + waitMs;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isOutcomeUnknown(error) || clock.monotonic() >= end) throw error;
-    }
-  }
+/** Repeats a call while its reply is lost: see {@linkcode retry}. */
+export function retryLostReply<T>({ waitMs, client: { clock } }: Context, attempt: () => Promise<T>): Promise<T> {
+  return retry({ clock, waitMs, mayHaveRun: isOutcomeUnknown }, attempt);
 }
 
 /** Shortest time that Redis keeps a reply that may be requested again. */

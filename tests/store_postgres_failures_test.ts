@@ -1,0 +1,137 @@
+/**
+ * PostgreSQL when the other side stands still: a line that drops everything, a client in the middle of a transaction, a slot
+ * without a reader. And what is left of processes that are gone.
+ *
+ * @module
+ */
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { openStore } from "../src/store/open.ts";
+import { StoreError } from "../src/store/port/errors.ts";
+import { parseAddress } from "../src/store/postgres/address.ts";
+import { Client } from "../src/store/postgres/client.ts";
+import { jid, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
+import { until } from "./support/eventually.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { TcpProxy } from "./support/tcp_proxy.ts";
+
+const postgres = await startPostgres({ config: { wal_level: "logical" } });
+Deno.test.afterAll(async () => await postgres[Symbol.asyncDispose]());
+
+const connect = (url: string) =>
+  Client.create(parseAddress(url), { waitMs: 10_000, replyTimeoutMs: 500, idleTimeoutMs: 200 });
+
+Deno.test("a silent line is left, for statements and transactions", async () => {
+  await using proxy = await TcpProxy.start(postgres.port);
+  const client = await connect(postgres.url("postgres", proxy.port));
+  for (
+    const ask of [
+      () => client.run("SELECT 1 AS one"),
+      () => client.transaction("1 AS one", (query) => query("SELECT 1 AS one", [])),
+    ]
+  ) {
+    await ask();
+    proxy.freeze();
+    assertEquals((await ask())[0]!.one, 1);
+  }
+  await client.close();
+});
+
+Deno.test("a client that stands still in a transaction holds up no other one, and repeats it", async () => {
+  const [still, other] = [await connect(postgres.url()), await connect(postgres.url())];
+  const lock = "SELECT pg_advisory_xact_lock(7)";
+  const { promise: going, resolve: go } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: hasLocked } = Promise.withResolvers<void>();
+  let runs = 0;
+  const first = still.transaction("1 AS one", async (query) => {
+    runs++;
+    await query(lock, []);
+    hasLocked();
+    await going;
+    return await query("SELECT 2 AS two", []);
+  });
+  await locked;
+  await other.transaction("1 AS one", (query) => query(lock, []));
+  go();
+  assertEquals((await first)[0]!.two, 2);
+  assertEquals(runs, 2);
+  await Promise.all([still.close(), other.close()]);
+});
+
+Deno.test("a transaction whose last statement failed is not reported as committed", async () => {
+  const client = await connect(postgres.url());
+  // As bodies of verbs do: they don't wait for statements that return no rows.
+  const write = () =>
+    client.transaction("1 AS one", (query) => {
+      query("INSERT INTO nowhere VALUES (1)", []).catch(() => {});
+      return Promise.resolve();
+    });
+  await assertRejects(write, StoreError, "nowhere");
+  await client.close();
+});
+
+Deno.test("pushers that are gone are forgotten", async () => {
+  const name = await postgres.create();
+  await using store = await openStore(postgres.url(name));
+  await store.jobs.enqueue(jobs(1, 1));
+  await postgres.sql("INSERT INTO jobs.pusher (client, number, at) VALUES (1, 1, jobs.now_ms(0) - 3700000)", name);
+  await store.admin.stats();
+  assertEquals(await postgres.sql("SELECT count(*), count(*) FILTER (WHERE client = 1) FROM jobs.pusher", name), "1|0");
+});
+
+Deno.test("stores of one database don't share locks", async () => {
+  const name = await postgres.create();
+  for (const schema of ["a", "b"]) {
+    await (await openStore(`${postgres.url(name)}?schema=${schema}`))[Symbol.asyncDispose]();
+  }
+  const locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
+  const text = `BEGIN; SELECT a.lock_names('{x}'), b.lock_names('{x}'); ${locks}; COMMIT`;
+  assertEquals((await postgres.sql(text, name)).split("\n").at(-1), "2");
+});
+
+Deno.test("health names a replication slot that holds dead rows, by its transactions", async () => {
+  const name = await postgres.create();
+  await using store = await openStore(postgres.url(name));
+  await postgres.sql("SELECT pg_create_logical_replication_slot('forgotten', 'pgoutput')", name);
+  assertEquals((await store.admin.health()).findings, []);
+  await postgres.sql(
+    `CREATE TABLE used (one int); DO $$ BEGIN FOR i IN 1..100100 LOOP BEGIN INSERT INTO used VALUES (i); EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END $$`,
+    name,
+  );
+  const [finding] = (await store.admin.health()).findings;
+  assertMatch(
+    finding!.message,
+    /^replication slot forgotten without a reader: it has kept dead rows of 100\d{3} transactions/,
+  );
+  assertEquals(finding!.cure, "SELECT pg_drop_replication_slot('forgotten')");
+});
+
+Deno.test("acknowledged pushes and settlements survive a killed server, and each job ends once", async () => {
+  await using server = await startPostgres();
+  await using store = await openStore(server.url(await server.create()), { waitMs: 60_000 });
+  const worker = await register(store);
+  const ended: string[] = [];
+  let isPushed = false;
+  const push = async () => {
+    for (let i = 1; i <= 300; i++) await store.jobs.enqueue([job(i)]);
+    isPushed = true;
+  };
+  const work = async () => {
+    for (;;) {
+      const last = isPushed;
+      const leases = await takeUpTo(store, worker, 10);
+      if (leases.length === 0 && last) return;
+      const { lost } = await store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
+      ended.push(...leases.filter(({ token }) => !lost.includes(token)).map(({ payload }) => JSON.parse(payload).jid));
+    }
+  };
+  const kill = async () => {
+    while (!isPushed) {
+      await until(() => ended.length % 40 > 20 || isPushed, () => "jobs end");
+      await server.kill();
+      await server.start();
+      await until(() => ended.length % 40 < 20 || isPushed, () => "jobs end");
+    }
+  };
+  await Promise.all([push(), work(), kill()]);
+  assertEquals(ended.toSorted(), Array.from({ length: 300 }, (_, i) => jid(i + 1)).toSorted());
+});
