@@ -311,15 +311,22 @@ Deno.test("shows what a running job logged a moment ago, not at the last heartbe
   await Deno.writeTextFile(
     handlers,
     `export async function Log(ctx) {
-       await new Promise((resolve) => setTimeout(resolve, 1_500));
+       ctx.log.info("begins");
+       for await (const _ of Deno.watchFs(${JSON.stringify(bench.folder)})) {
+         if (await Deno.stat(${JSON.stringify(`${bench.folder}/go`)}).then(() => true, () => false)) break;
+       }
        ctx.log.info("well on the way");
        await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
      }`,
   );
   await using server = await bench.server([handlers], { JOBS_HEARTBEAT: "1h", JOBS_HEARTBEAT_TIMEOUT: "3h" });
   const jid = await bench.push("Log", []);
+  await server.logged("begins");
+  const shown = async () =>
+    JSON.parse((await jobs(["show", jid, "--json"], { env: { JOBS_STORE: bench.url } })).stdout);
+  assertEquals((await shown()).lastLine, "begins");
+  await Deno.writeTextFile(`${bench.folder}/go`, "");
   await server.logged("well on the way");
-  const env = { JOBS_STORE: bench.url };
-  const { log, lastLine } = JSON.parse((await jobs(["show", jid, "--json"], { env })).stdout);
-  assertEquals([log, lastLine], [["well on the way"], "well on the way"]);
+  const { log, lastLine } = await shown();
+  assertEquals([log, lastLine], [["begins", "well on the way"], "well on the way"]);
 });

@@ -267,7 +267,7 @@ Deno.test("/metrics without a login is 401, with a prefix and without it", async
   assertEquals([page.status, page.headers.get("location")], [303, "/jobs/login?next=%2Fdead"]);
 });
 
-Deno.test("a missing, an unknown and a misspelled login are told apart", async () => {
+Deno.test("a missing, an unknown and a misspelled login have different errors", async () => {
   await using site = await openSite("sqlite", OPTIONS);
   const refusal = async (authorization?: string) => {
     const headers = authorization === undefined ? {} : { authorization };
@@ -281,7 +281,7 @@ Deno.test("a missing, an unknown and a misspelled login are told apart", async (
 });
 
 for (const prefix of ["", "/ops"]) {
-  Deno.test(`a client whose address is wrong is told so before its token is, with the prefix "${prefix}"`, async () => {
+  Deno.test(`a wrong address is an error before a wrong token, with the prefix "${prefix}"`, async () => {
     await using site = await openSite("sqlite", { ...OPTIONS, prefix });
     const wrong = [`${prefix}/api/v1/api/v1/jobs`, `${prefix}/dashboard/api/v1/jobs`, `/other/api/v1/jobs`];
     for (const path of prefix === "" ? wrong : [...wrong, "/api/v1/jobs"]) {

@@ -6,7 +6,7 @@
 import { systemClock } from "../../clock.ts";
 import type { Clock } from "../../clock.ts";
 import type { Body, Dialect, Row, Statement, Value } from "../sql/body.ts";
-import { type Client } from "./client.ts";
+import type { Client } from "./client.ts";
 import { array } from "./values.ts";
 import schemaText from "./schema.sql" with { type: "text" };
 

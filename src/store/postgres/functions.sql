@@ -214,7 +214,7 @@ BEGIN
   PERFORM fold_groups(turned, now);
 END $$;
 
--- Folds all changes that no other transaction is folding, and forgets pushes that nobody repeats any more.
+-- Folds all changes that no other transaction is folding, and forgets pushes that are no longer repeated.
 CREATE OR REPLACE FUNCTION fold(ahead bigint, day_before text) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   busy record;
