@@ -59,7 +59,7 @@ export function describeResult(result: TaskResult): string {
     ...(passed > 0 ? [`${passed} passed`] : []),
     ...(failed > 0 && result.failure === undefined ? [`${failed} failed`] : []),
     ...(skipped > 0 && result.missing === undefined ? [`${skipped} skipped`] : []),
-    `${result.seconds.toFixed(1)} s`,
+    `${result.seconds.toFixed(1)} s (${result.cpuSeconds.toFixed(1)} s of a processor)`,
   ];
   return `${state.padEnd(9)} ${result.task.name.padEnd(44)} ${parts.join(", ")}`;
 }

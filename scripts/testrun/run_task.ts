@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { constants } from "node:os";
 import { join } from "node:path";
 import type { Task } from "./plan.ts";
 import { missingIn, parseReport, type TestResult } from "./results.ts";
@@ -11,6 +12,8 @@ import { missingIn, parseReport, type TestResult } from "./results.ts";
 export interface TaskResult {
   readonly task: Task;
   readonly seconds: number;
+  /** The processor time of its processes, those that it waited for included. It varies less than `seconds`. */
+  readonly cpuSeconds: number;
   /** Empty for a check, and for a file that could not be loaded. */
   readonly tests: readonly TestResult[];
   /** The reason why the task failed without a failed test: a check, a crash, the time limit. */
@@ -43,7 +46,7 @@ export async function runTask(task: Task, { root, folder, env, signal }: TaskCon
   const start = performance.now();
   // Output goes to a file, because a process that a test left behind would keep a pipe open.
   const child = new Deno.Command("sh", {
-    args: ["-c", 'exec "$@" >"$0" 2>&1', `${path}.log`, Deno.execPath(), ...args],
+    args: ["-c", '"$@" >"$0.log" 2>&1; code=$?; times >"$0.times"; exit $code', path, Deno.execPath(), ...args],
     cwd: root,
     env: { ...env },
     stdin: "null",
@@ -59,7 +62,8 @@ export async function runTask(task: Task, { root, folder, env, signal }: TaskCon
   killGroup(child.pid); // whatever it left behind
   const output = await read(`${path}.log`);
   const tests = isTest ? parseReport(await read(report)) : [];
-  const result = { task, seconds: (performance.now() - start) / 1000, tests, output };
+  const cpuSeconds = parseTimes(await read(`${path}.times`));
+  const result = { task, seconds: (performance.now() - start) / 1000, cpuSeconds, tests, output };
   if (timeout.aborted) return { ...result, failure: `ended after ${TASK_TIMEOUT_MS / 60_000} minutes` };
   if (status.success || tests.some(({ outcome }) => outcome === "failed")) return result;
   const skipped = tests.some(({ outcome }) => outcome === "skipped");
@@ -67,7 +71,19 @@ export async function runTask(task: Task, { root, folder, env, signal }: TaskCon
   if (skipped && !crashed) return result;
   const missing = missingIn(output);
   if (missing !== undefined) return { ...result, missing };
-  return { ...result, failure: status.signal === null ? `exit code ${status.code}` : `ended by ${status.signal}` };
+  const by = status.signal ?? signalOf(status.code);
+  return { ...result, failure: by === undefined ? `exit code ${status.code}` : `ended by ${by}` };
+}
+
+/** Returns the processor time, in seconds, that the shell's `times` states for its ended descendants: its second line. */
+function parseTimes(text: string): number {
+  const children = text.split("\n")[1] ?? "";
+  return [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + Number(m) * 60 + Number(s), 0);
+}
+
+/** Returns the signal that ended the shell's command, which the shell tells as 128 + its number. */
+function signalOf(code: number): string | undefined {
+  return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
 }
 
 function killGroup(pid: number): void {

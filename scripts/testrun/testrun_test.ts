@@ -127,16 +127,23 @@ Deno.test("a progress line has the file, what it lacks or how its tests ended, a
   const result = (more: Partial<TaskResult>): TaskResult => ({
     task: task("a"),
     seconds: 1.25,
+    cpuSeconds: 0.75,
     tests: [],
     output: "",
     ...more,
   });
   const passed = parseReport(`<testcase name="x" time="0.1">\n</testcase>`);
-  assertEquals(describeResult(result({ tests: passed })).replaceAll(/ +/g, " "), "ok a 1 passed, 1.3 s");
-  assertEquals(describeResult(result({ missing: "zsh" })).replaceAll(/ +/g, " "), "skipped a zsh not available, 1.3 s");
+  assertEquals(
+    describeResult(result({ tests: passed })).replaceAll(/ +/g, " "),
+    "ok a 1 passed, 1.3 s (0.8 s of a processor)",
+  );
+  assertEquals(
+    describeResult(result({ missing: "zsh" })).replaceAll(/ +/g, " "),
+    "skipped a zsh not available, 1.3 s (0.8 s of a processor)",
+  );
   assertEquals(
     describeResult(result({ failure: "exit code 1" })).replaceAll(/ +/g, " "),
-    "FAILED a exit code 1, 1.3 s",
+    "FAILED a exit code 1, 1.3 s (0.8 s of a processor)",
   );
 });
 
