@@ -6,6 +6,7 @@
 import { awaitResult } from "../src/store/ops/await.ts";
 import { assert, assertEquals } from "@std/assert";
 import { type Clock, systemClock } from "../src/clock.ts";
+import { parsePayload } from "../src/job/job.ts";
 import { openStore, type StoreOptions } from "../src/store/open.ts";
 import { jid, job, lapse, rescueAll, TTL_MS, workerRecord } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
@@ -69,6 +70,20 @@ async function fill(count: number, bytes: number, dueAt?: number): Promise<void>
   const dueAtS = dueAt === undefined ? "" : `${dueAt / 1_000}`;
   await redis.cli("EVAL", script, "0", `${count}`, `${bytes}`, dueAtS);
 }
+
+Deno.test("redis: a take pops few jobs that don't fit, and pushes them back in order", async () => {
+  await using t = await openBench();
+  await fill(100, 100_000);
+  await t.redis.cli("CONFIG", "RESETSTAT");
+  const first = await t.store.jobs.take({ queues: ["default"], limit: 100, worker: WORKER });
+  const stats = await t.redis.cli("INFO", "commandstats");
+  const pushedBack = Number(/cmdstat_rpush:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+  const second = await t.store.jobs.take({ queues: ["default"], limit: 100, worker: WORKER });
+  const jids = [...first, ...second].map(({ payload }) => parsePayload(payload)?.jid);
+  assertEquals(jids, Array.from({ length: jids.length }, (_, i) => `${i + 1}`));
+  assert(first.length > 30 && second.length > 30, `${first.length} and ${second.length} jobs`);
+  assert(pushedBack <= 2, `${pushedBack} jobs were popped for nothing`);
+});
 
 Deno.test("redis: 1,000 due jobs of 40 kB are promoted to their queue", async () => {
   await using t = await openBench();

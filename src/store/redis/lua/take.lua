@@ -126,6 +126,8 @@ local function takeFrom(name, isGroup, max, keep)
   local taken, moved = {}, false
   while max > 0 and bytes > 0 do
     local wanted = math.min(max, popCount)
+    -- No more than probably fit: what is popped beyond the limit is pushed back.
+    if count > 0 then wanted = math.min(wanted, math.max(1, math.ceil(bytes * count / (maxBytes - bytes)))) end
     local jobs = redis.pcall('RPOP', key, wanted)
     if not jobs then break end
     if jobs.err then return jobs, moved end
