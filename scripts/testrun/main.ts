@@ -48,9 +48,7 @@ async function main(args: readonly string[]): Promise<number> {
   const { check, filter, slowest } = flags as { check: boolean; filter?: string; slowest?: string };
   const start = performance.now();
   const isCi = (Deno.env.get("CI") ?? "") !== "";
-  const tasks = await planRun(ROOT, { checksOnly: check, filter: filter === "" ? undefined : filter });
   const cores = navigator.hardwareConcurrency;
-  print(`${tasks.length} tasks on ${cores} processors`);
   if (!check && !await provideTools(isCi)) return 1;
 
   const folder = await Deno.makeTempDir({ prefix: "jobs-run-" });
@@ -60,6 +58,9 @@ async function main(args: readonly string[]): Promise<number> {
     Deno.addSignalListener(signal, () => stop.abort());
   }
   try {
+    const into = await makeFolder(folder, "modules");
+    const tasks = await planRun(ROOT, { checksOnly: check, filter: filter === "" ? undefined : filter, into });
+    print(`${tasks.length} tasks on ${cores} processors`);
     const env: Record<string, string> = { NO_COLOR: "1", TMPDIR: await makeFolder(folder, "tmp") };
     if (tasks.some(({ name }) => name.startsWith("tests/"))) {
       env.TEST_JOBS_MAIN = await bundleForTests(await makeFolder(folder, "jobs"));

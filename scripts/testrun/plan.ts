@@ -4,6 +4,7 @@
  * @module
  */
 import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
 
 /** One command of a run. */
 export interface Task {
@@ -22,6 +23,8 @@ export interface Selection {
   readonly checksOnly: boolean;
   /** A part of a test file's path, or of tests' titles if no path contains it. */
   readonly filter: string | undefined;
+  /** The folder for generated modules. */
+  readonly into: string;
 }
 
 /** The checks, which run no tests. */
@@ -45,11 +48,15 @@ const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["public documentation", ["doc", "--lint", "src/mod.ts", "src/testing/mod.ts", "src/types.ts"]],
 ];
 
-/** Folders whose tests start no `jobs` processes: one command runs each folder. */
+/**
+ * Folders whose tests start no `jobs` processes. One command runs each folder, as one module that imports all of its test files:
+ * they share the loaded program, which takes longer to load than most of them take to run.
+ */
 const UNIT_FOLDERS = ["src", "lint", "scripts"];
 
 /** Files that take longest start first, so that none of them is left for the end: path prefixes, longest first. */
 const SLOW_FIRST = [
+  "tests/store_postgres_test",
   "tests/soak/",
   "tests/binary/",
   "tests/server/cron",
@@ -57,6 +64,10 @@ const SLOW_FIRST = [
   "tests/cli/long_work",
   "tests/server/timeouts",
   "tests/chaos/",
+  "tests/clients/worker_",
+  "tests/cli/incidents",
+  "tests/store_redis_test",
+  "tests/store_migrate",
   "tests/web/browser",
   "tests/interop/",
 ];
@@ -69,12 +80,14 @@ const ALONE: readonly string[] = [];
  *
  * @throws {Error} if the filter matches no file and is not a usable title either
  */
-export async function planRun(root: string, { checksOnly, filter }: Selection): Promise<Task[]> {
+export async function planRun(root: string, { checksOnly, filter, into }: Selection): Promise<Task[]> {
   const checks = CHECKS.map(([name, args]): Task => ({ name: `check: ${name}`, kind: "check", args, alone: false }));
   if (checksOnly) return checks;
   const system = order(await testFiles(root, "tests"));
   if (filter !== undefined) return await filtered(root, system, filter);
-  const units = UNIT_FOLDERS.map((folder) => testTask(folder, [folder]));
+  const units = await Promise.all(
+    UNIT_FOLDERS.map(async (folder) => testTask(folder, [await unitModule(root, folder, into)])),
+  );
   const [first, ...others] = checks;
   const files = system.map((file) => testTask(file, [file]));
   return [first!, ...files.slice(0, 4), ...units, ...others, ...files.slice(4)];
@@ -92,14 +105,17 @@ async function filtered(root: string, system: readonly string[], filter: string)
   ];
 }
 
+/** Writes the module that imports a folder's test files; returns its path. */
+async function unitModule(root: string, folder: string, into: string): Promise<string> {
+  const path = join(into, `${folder}_tests.ts`);
+  const imports = (await testFiles(root, folder)).map((file) => `import "${pathToFileURL(join(root, file))}";\n`);
+  await Deno.writeTextFile(path, imports.join(""));
+  return path;
+}
+
 function testTask(name: string, args: readonly string[]): Task {
-  const isFolder = UNIT_FOLDERS.includes(name);
-  return {
-    name,
-    kind: "tests",
-    args: ["test", "--allow-all", "--no-check", ...(isFolder ? ["--parallel"] : []), ...args],
-    alone: ALONE.includes(name),
-  };
+  const test = ["test", "--allow-all", "--no-check"];
+  return { name, kind: "tests", args: [...test, ...args], alone: ALONE.includes(name) };
 }
 
 function order(files: readonly string[]): string[] {

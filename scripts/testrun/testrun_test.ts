@@ -113,14 +113,20 @@ Deno.test("runs a bounded number of tasks at a time in order, then those that mu
 
 Deno.test("FILTER selects files by their path, and tests by their titles if no path has it", async () => {
   const root = new URL("../../", import.meta.url).pathname;
-  const byPath = await planRun(root, { checksOnly: false, filter: "cli/push" });
+  const into = await Deno.makeTempDir();
+  const byPath = await planRun(root, { checksOnly: false, filter: "cli/push", into });
   assertEquals(byPath.map(({ name }) => name), ["tests/cli/push_test.ts"]);
-  const byTitle = await planRun(root, { checksOnly: false, filter: "no such path" });
+  const byTitle = await planRun(root, { checksOnly: false, filter: "no such path", into });
   assert(byTitle.length > 20 && byTitle.every(({ args }) => args.includes("--filter")));
-  const all = await planRun(root, { checksOnly: false, filter: undefined });
+  const all = await planRun(root, { checksOnly: false, filter: undefined, into });
+  assertEquals(
+    await Deno.readTextFile(join(into, "lint_tests.ts")).then((text) => text.includes("plugin_test.ts")),
+    true,
+  );
   assertEquals(new Set(all.map(({ name }) => name)).size, all.length);
-  const checks = await planRun(root, { checksOnly: true, filter: undefined });
+  const checks = await planRun(root, { checksOnly: true, filter: undefined, into });
   assert(checks.every(({ kind }) => kind === "check"));
+  await Deno.remove(into, { recursive: true });
 });
 
 Deno.test("a progress line has the file, what it lacks or how its tests ended, and the time", () => {
