@@ -157,9 +157,13 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
  * no worker is left to do it. Returns after a while if they don't: the account lists what is left.
  */
 async function allOthersForgotten(store: Ground["store"], id: string): Promise<void> {
-  const isRunning = ({ pid }: { readonly pid: number }) => withVariable(`SOAK_ID=${id}`).some((one) => one.pid === pid);
-  await until(async () => (await insist(() => store.workers.list())).every(isRunning), "", FORGOTTEN_WITHIN_MS)
-    .catch(() => {});
+  const areRunning = (pids: readonly number[]) => {
+    const running = new Set(withVariable(`SOAK_ID=${id}`).map(({ pid }) => pid));
+    // A program in another runtime registers again after the death of its gateway, as a second worker with the same number.
+    return pids.every((pid) => running.has(pid)) && new Set(pids).size === pids.length;
+  };
+  const listed = async () => (await insist(() => store.workers.list())).map(({ pid }) => pid);
+  await until(async () => areRunning(await listed()), "", FORGOTTEN_WITHIN_MS).catch(() => {});
 }
 
 /** Returns the processes of this soak that still run, each as a line. */
