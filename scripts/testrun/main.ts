@@ -61,7 +61,12 @@ async function main(args: readonly string[]): Promise<number> {
     const into = await makeFolder(folder, "modules");
     const tasks = await planRun(ROOT, { checksOnly: check, filter: filter === "" ? undefined : filter, into });
     print(`${tasks.length} tasks on ${cores} processors`);
-    const env: Record<string, string> = { NO_COLOR: "1", TMPDIR: await makeFolder(folder, "tmp") };
+    // Tests start programs with another HOME, where each would compile everything again.
+    const env: Record<string, string> = {
+      NO_COLOR: "1",
+      TMPDIR: await makeFolder(folder, "tmp"),
+      DENO_DIR: await denoDir(),
+    };
     if (tasks.some(({ name }) => name.startsWith("tests/"))) {
       env.TEST_JOBS_MAIN = await bundleForTests(await makeFolder(folder, "jobs"));
     }
@@ -77,6 +82,12 @@ async function main(args: readonly string[]): Promise<number> {
   } finally {
     await Deno.remove(folder, { recursive: true }).catch(() => {}); // a process that is just ending may write there
   }
+}
+
+/** Returns the folder in which Deno keeps what it has loaded and compiled. */
+async function denoDir(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"], stderr: "null" }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
 }
 
 async function makeFolder(parent: string, name: string): Promise<string> {
