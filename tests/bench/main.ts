@@ -4,7 +4,7 @@
  *
  *     deno task bench [--rounds 3] [--scale 1] [PART …]
  *
- * Parts: drain, latency, turns, scheduled, startup, cores, idle, workers, flows, and those of `loads.ts`. Default: all.
+ * Parts: drain, latency, busy, turns, scheduled, startup, cores, idle, workers, flows, and those of `loads.ts`. Default: all.
  */
 import { parseArgs } from "@std/cli/parse-args";
 import { Client } from "../../src/client/client.ts";
@@ -28,6 +28,7 @@ import {
 } from "./measure.ts";
 import type { ScheduledResult } from "./scheduled.ts";
 import type { TurnsResult } from "./turns.ts";
+import type { UnderLoadResult } from "./under_load.ts";
 
 const flags = parseArgs(Deno.args, { string: ["rounds", "scale"] }) as unknown as {
   readonly rounds?: string;
@@ -42,6 +43,7 @@ const tables = loadTables(scale);
 const parts: Readonly<Record<string, () => Promise<void>>> = {
   drain,
   latency,
+  busy,
   turns,
   scheduled,
   startup,
@@ -118,6 +120,34 @@ async function latency(): Promise<void> {
       formatSpread(spreadOf(each.map(({ start }) => start.p99))),
       formatSpread(spreadOf(each.map(({ push }) => push.p50))),
       formatSpread(spreadOf(each.map(({ push }) => push.p99))),
+    ]),
+  );
+}
+
+/** From a push to the start in a worker that performs 20,000 other jobs per second. */
+async function busy(): Promise<void> {
+  await using redis = await startRedis();
+  const samples = String(Math.max(50, Math.round(200 * scale)));
+  let files = 0;
+  const results = await inTurn({
+    "SQLite": () =>
+      runScript<UnderLoadResult>("under_load.ts", `sqlite:${folder}/busy-${++files}.db`, "20000", samples),
+    "Redis": async () => {
+      await redis.cli("FLUSHALL");
+      return await runScript<UnderLoadResult>("under_load.ts", redis.url, "20000", samples);
+    },
+  }, rounds);
+  console.log("### From push to start in a worker that performs 20,000 other jobs per second, ms\n");
+  const kinds = ["plain", "priority", "group"] as const;
+  printTable(
+    ["store", "jobs/s", ...kinds.flatMap((kind) => [`${kind} p50`, "p99"])],
+    Object.entries(results).map(([name, each]) => [
+      name,
+      formatSpread(spreadOf(each.map(({ perSecond }) => perSecond))),
+      ...kinds.flatMap((kind) => [
+        formatSpread(spreadOf(each.map((one) => one[kind].p50))),
+        formatSpread(spreadOf(each.map((one) => one[kind].p99))),
+      ]),
     ]),
   );
 }

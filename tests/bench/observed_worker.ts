@@ -21,6 +21,7 @@ export function Report(_ctx, file) {
 export function Forget() {
   delays.length = 0;
 }
+export function Noop() {}
 `;
 
 /** Delays in milliseconds. */
@@ -59,7 +60,7 @@ export async function startObserved(store: Store) {
       const file = `${folder}/delays`;
       let times: number[] = [];
       await until(async () => {
-        await client.push("Report", [file]);
+        await client.push("Report", [file], { priority: "high" });
         await until(() => Deno.stat(file).then(() => true, () => false));
         times = JSON.parse(await Deno.readTextFile(file));
         await Deno.remove(file);
