@@ -53,6 +53,8 @@ const TRIPS: Readonly<Record<string, number>> = {
   "results.read": 1,
   "classes.declare": 1,
   "classes.read": 1,
+  "webhooks.declare": 1,
+  "webhooks.read": 1,
   "admin.stats": 1,
   "admin.health": 2,
   "admin.page": 1,

@@ -26,6 +26,7 @@ const sidebar = [
       timeouts: "Timeouts, cancelling, isolation",
       programs: "Programs in any language",
       "http-handlers": "HTTP handlers",
+      webhooks: "Webhooks",
       packages: "Packages of npm",
       runtimes: "Handlers in Node, Python, Ruby",
       frameworks: "Rails, Django, Express, Next.js",

@@ -5,6 +5,7 @@
  */
 import { BATCH_EVENTS } from "../job/batch.ts";
 import { InvalidPayload } from "../job/errors.ts";
+import { JOB_OPTIONS } from "../job/options.ts";
 import { jobIn, objectIn, parseObject } from "./json_object.ts";
 import type { JobInput } from "./options.ts";
 
@@ -14,6 +15,8 @@ export interface BatchOptions {
   readonly name?: string;
   /** Words shown with the batch; at most 100. */
   readonly tags?: readonly string[];
+  /** The webhooks that are told when the batch is complete: a name in the setting `webhooks`, or several. */
+  readonly notify?: string | readonly string[];
   /** Pushed when the batch is closed and every member has succeeded, also after dead members were retried by hand. */
   readonly success?: JobInput;
   /** Pushed when the batch is closed and every member has ended or is dead, for the first time. */
@@ -30,7 +33,15 @@ export interface BatchOptions {
   readonly parent?: string;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(["name", "tags", "closeWithin", "keepFor", "parent", ...BATCH_EVENTS]);
+const OPTIONS: ReadonlySet<string> = new Set([
+  "name",
+  "tags",
+  "notify",
+  "closeWithin",
+  "keepFor",
+  "parent",
+  ...BATCH_EVENTS,
+]);
 
 /** Lists of batches show name and tags in full. */
 const MAX_CHARACTERS = 200;
@@ -53,11 +64,12 @@ export function checkBatchOptions(options: BatchOptions): void {
       );
     }
   }
-  const { name, tags, parent } = options;
+  const { name, tags, notify, parent } = options;
   if (name !== undefined && !isShort(name)) throw new InvalidPayload("name", name, `a text of ${SHORT}`);
   if (parent !== undefined && (typeof parent !== "string" || parent === "")) {
     throw new InvalidPayload("parent", parent, "the ID of a batch");
   }
+  if (notify !== undefined) JOB_OPTIONS.notify.kind.write("notify", notify);
   if (tags === undefined) return;
   if (!Array.isArray(tags) || tags.length > MAX_TAGS || !tags.every((tag) => tag !== "" && isShort(tag))) {
     throw new InvalidPayload("tags", tags, `a list of at most ${MAX_TAGS} words of ${SHORT}`);

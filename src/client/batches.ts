@@ -186,6 +186,8 @@ export class Batches {
   ): Promise<FirstBatch | undefined> {
     checkBatchOptions(options);
     const { id, once } = identity;
+    const notify = options.notify === undefined ? undefined : [options.notify].flat();
+    await this.#services.webhooks.check(notify);
     const { name, tags, parent, closeWithin = DEFAULT_CLOSE_WITHIN, keepFor = DEFAULT_KEEP } = options;
     const member: BatchMember | undefined = parent === undefined
       ? undefined
@@ -194,6 +196,7 @@ export class Batches {
       ...identity,
       ...(name !== undefined && { name }),
       ...(tags !== undefined && { tags }),
+      ...(notify !== undefined && { notify }),
       ...(member !== undefined && { parent: member }),
       callbacks: await this.#callbacks(id, options),
       closeWithinMs: readSpan("closeWithin", closeWithin) * 1_000,

@@ -22,6 +22,7 @@ import { JobBuilder } from "./builder.ts";
 import { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
 import type { FlowNodes } from "./flow_graph.ts";
 import { type FlowOptions, Flows, type PushedFlow } from "./flows.ts";
+import { KnownWebhooks } from "./known_webhooks.ts";
 import { KnownClasses } from "./class_options.ts";
 import type { BulkRequest, ClientOptions, ClientStore, Items, JobInput, TypedJob } from "./options.ts";
 import { Pusher } from "./pusher.ts";
@@ -89,13 +90,15 @@ export class Client {
       classOptions: (name) => this.#classes.ofPush(name),
     });
     const { middleware = [], batchMiddleware = [] } = options;
-    this.#pusher = new Pusher({ store, clock, builder, classes: this.#classes, middleware, batchMiddleware });
+    const webhooks = new KnownWebhooks(store, clock);
+    this.#pusher = new Pusher({ store, clock, builder, classes: this.#classes, webhooks, middleware, batchMiddleware });
     const services: BatchServices = {
       store: store.batches,
       operated: store.admin === undefined ? undefined : store,
       clock,
       pushMany: (jobs) => this.pushMany(jobs),
       build: (job) => this.build(this.#requestOf(job)),
+      webhooks,
     };
     this.batches = new Batches(services);
     this.flows = new Flows(services, store.flows, this.batches);

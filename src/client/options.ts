@@ -13,6 +13,7 @@ import type { JobStore } from "../store/port/jobs.ts";
 import type { ResultStore } from "../store/port/results.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import type { StepStore } from "../store/port/steps.ts";
+import type { WebhookStore } from "../store/port/webhooks.ts";
 import type { BulkOptions } from "./bulk.ts";
 import type { BatchMiddleware, PushMiddleware } from "./middleware.ts";
 
@@ -34,6 +35,8 @@ export interface ClientStore {
   readonly admin?: object;
   /** Without it, the client knows only the classes that its program registers. */
   readonly classes?: Pick<ClassStore, "read">;
+  /** Without it, the client doesn't check the webhooks that jobs notify. */
+  readonly webhooks?: Pick<WebhookStore, "read">;
 }
 
 /**

@@ -18,6 +18,7 @@ import type { JobBuilder } from "./builder.ts";
 import { BulkInterrupted, inChunks, MAX_CHUNK_JOBS, type PushResult, resultOf, spreader } from "./bulk.ts";
 import type { KnownClasses } from "./class_options.ts";
 import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
+import type { KnownWebhooks } from "./known_webhooks.ts";
 import type { ClientStore, Items } from "./options.ts";
 import { UsedId } from "./unique.ts";
 
@@ -26,6 +27,7 @@ export interface PusherOptions {
   readonly clock: Clock;
   readonly builder: JobBuilder;
   readonly classes: KnownClasses;
+  readonly webhooks: KnownWebhooks;
   readonly middleware: readonly PushMiddleware[];
   readonly batchMiddleware: readonly BatchMiddleware[];
 }
@@ -35,14 +37,16 @@ export class Pusher {
   readonly #clock: Clock;
   readonly #builder: JobBuilder;
   readonly #classes: KnownClasses;
+  readonly #webhooks: KnownWebhooks;
   readonly #middleware: PushMiddleware | undefined;
   readonly #aroundChunk: BatchMiddleware;
 
-  constructor({ store, clock, builder, classes, middleware, batchMiddleware }: PusherOptions) {
+  constructor({ store, clock, builder, classes, webhooks, middleware, batchMiddleware }: PusherOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#builder = builder;
     this.#classes = classes;
+    this.#webhooks = webhooks;
     this.#middleware = middleware.length > 0 ? compose(middleware) : undefined;
     this.#aroundChunk = compose(batchMiddleware);
   }
@@ -78,6 +82,7 @@ export class Pusher {
   ): Promise<AsyncGenerator<PushResult[]>> {
     await this.#classes.learn(shared.class);
     const prepared = this.#builder.prepare(shared);
+    await this.#webhooks.check(prepared.notify);
     if (prepared.jid !== undefined) throw new InvalidPayload("jid", prepared.jid, "none: each job gets a new ID");
     if (prepared.once !== undefined) {
       throw new InvalidPayload("id", shared["id"], "none: it names one push; see pushMany");
@@ -100,7 +105,11 @@ export class Pusher {
   ): AsyncGenerator<PushResult[]> {
     const delay = spreader(spread);
     if (this.#middleware) return this.#chunksThroughMiddleware(items, request, delay);
-    const buildNow = (job: JobRequest) => this.#builder.build(this.#builder.prepare(job), job.args, delay());
+    const buildNow = (job: JobRequest) => {
+      const prepared = this.#builder.prepare(job);
+      const build = () => this.#builder.build(prepared, job.args, delay());
+      return this.#webhooks.check(prepared.notify)?.then(build) ?? build();
+    };
     return inChunks(items, this.#store, (item) => {
       const job = request(item);
       const learning = this.#classes.learn(job?.class);
@@ -118,6 +127,8 @@ export class Pusher {
     if (learning !== undefined) await learning;
     const store = async (prepared: Prepared, args: unknown, pushed?: string): Promise<PushResult> => {
       const job = this.#builder.build(prepared, args, delayMs, pushed);
+      const checking = this.#webhooks.check(prepared.notify);
+      if (checking !== undefined) await checking;
       const result = await enqueue(job);
       if (result.kind === "refused") throw batchRefusal(prepared.batch!.id, result.batch);
       if (result.kind === "existing" && result.differs) throw new UsedId(job.once!, result.first);

@@ -26,14 +26,8 @@ const RESERVED_HEADER =
 export const endpoints: Kind<readonly Endpoint[]> = {
   expected: 'a list such as [{ "class": "Mail", "url": "https://app.example.com/jobs/mail", "timeout": "30s" }]',
   parse(value, fromText) {
-    let list = value;
-    try {
-      if (fromText) list = JSON.parse(String(value));
-    } catch {
-      return undefined;
-    }
-    if (!Array.isArray(list)) return undefined;
-    const read = list.map(readEntry);
+    const read = listIn(value, fromText)?.map(readEntry);
+    if (read === undefined) return undefined;
     const names = read.map(({ class: name }) => name);
     const twice = names.find((name, i) => names.indexOf(name) < i);
     if (twice !== undefined) {
@@ -42,6 +36,16 @@ export const endpoints: Kind<readonly Endpoint[]> = {
     return read;
   },
 };
+
+/** Returns the list in a value; in text form, JSON. */
+export function listIn(value: unknown, isText: boolean): unknown[] | undefined {
+  try {
+    const list = isText ? JSON.parse(String(value)) : value;
+    return Array.isArray(list) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** An address of a website, without a slash at the end. */
 export const webAddress: Kind<string> = {
@@ -63,13 +67,7 @@ function readEntry(value: unknown, index: number): Endpoint {
   const check = (isValid: boolean, field: string, expected: string) => {
     if (!isValid) throw new InvalidValue(`"${field}" of entry ${entry} is invalid; expected ${expected}`);
   };
-  for (const key of Object.keys(options)) {
-    if (OPTIONS.includes(key)) continue;
-    const known = [...FIELDS, ...OPTIONS];
-    const meant = closestWord(key, known);
-    const hint = meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
-    throw new InvalidValue(`unknown key "${key}" in entry ${entry}; ${hint}`);
-  }
+  checkKeys(options, OPTIONS, [...FIELDS, ...OPTIONS], `entry ${entry}`);
   if ((name === undefined) === (short === undefined)) {
     throw new InvalidValue(
       `entry ${entry} has ${name === undefined ? "no" : "both"} "class" and "name"; expected one of them`,
@@ -77,6 +75,32 @@ function readEntry(value: unknown, index: number): Endpoint {
   }
   if (name !== undefined) check(typeof name === "string" && name !== "", "class", "the name of a class");
   else check(typeof short === "string" && /^[\w.-]{1,80}$/.test(short), "name", "letters, digits and _ . -");
+  return {
+    class: name === undefined ? `http:${short}` : String(name),
+    ...readConnection({ url, secret, headers, caFile, allowPrivate, concurrency }, check),
+    options: options as OptionsOn<"exec">,
+  };
+}
+
+/**
+ * Checks that an entry has no unknown keys.
+ *
+ * @param allowed those of `given`
+ * @param known for the message
+ */
+export function checkKeys(given: object, allowed: readonly string[], known: readonly string[], where: string): void {
+  const key = Object.keys(given).find((one) => !allowed.includes(one));
+  if (key === undefined) return;
+  const meant = closestWord(key, known);
+  const hint = meant === undefined ? `known: ${known.join(", ")}` : `did you mean "${meant}"?`;
+  throw new InvalidValue(`unknown key "${key}" in ${where}; ${hint}`);
+}
+
+/** Reads the fields of an entry that say where and how requests are sent. */
+export function readConnection(
+  { url, secret, headers, caFile, allowPrivate, concurrency }: Readonly<Record<string, unknown>>,
+  check: Check,
+): Omit<Endpoint, "class" | "options"> {
   check(allowPrivate === undefined || typeof allowPrivate === "boolean", "allowPrivate", "true or false");
   checkUrl(url, allowPrivate === true, check);
   check(caFile === undefined || (typeof caFile === "string" && caFile !== ""), "caFile", "the path of a file");
@@ -87,18 +111,17 @@ function readEntry(value: unknown, index: number): Endpoint {
     `a whole number from 1 to ${MAX_CONCURRENCY}`,
   );
   return {
-    class: name === undefined ? `http:${short}` : String(name),
     url: new URL(String(url)).href,
     secrets: readSecrets(secret, check),
     headers: readHeaders(headers, check),
     caFile: caFile as string | undefined,
     allowPrivate: allowPrivate === true,
     concurrency: concurrency as number | undefined,
-    options: options as OptionsOn<"exec">,
   };
 }
 
-type Check = (isValid: boolean, field: string, expected: string) => void;
+/** Throws unless a field is valid. */
+export type Check = (isValid: boolean, field: string, expected: string) => void;
 
 function checkUrl(url: unknown, allowPrivate: boolean, check: Check): void {
   const parsed = typeof url === "string" ? URL.parse(url) : null;
@@ -170,6 +193,7 @@ export function shownEndpoint(
   };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+/** Returns whether a value is an object, and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -74,7 +74,7 @@ Deno.test("keeps a value that later sources don't set", async () => {
 
 Deno.test("reads every setting from the file and from its environment variable", async () => {
   const samples: (readonly [inFile: unknown, inEnv: string])[] = [
-    [[{ class: "A", url: "https://a.example.com" }], '[{ "class": "A", "url": "https://a.example.com" }]'],
+    [[{ name: "a", url: "https://a.example.com" }], '[{ "name": "a", "url": "https://a.example.com" }]'],
     [1_000, "1000"],
     [8, "8"],
     ["normal", "normal"],

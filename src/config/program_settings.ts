@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { EndpointEntry } from "../job/endpoint.ts";
+import type { EndpointEntry, WebhookEntry } from "../job/endpoint.ts";
 import type { Program } from "../job/program.ts";
 import { applyDocument, checkTogether, ConfigError, parseSetting } from "./load.ts";
 import { defaultSettings, type SettingName, SETTINGS, type Settings } from "./settings.ts";
@@ -44,6 +44,8 @@ export interface ServerSettings {
   readonly exec?: readonly Program[];
   /** Classes run by HTTP endpoints. */
   readonly http?: readonly EndpointEntry[];
+  /** Requests to other systems when jobs end. They replace those in the store; `[]` removes them. */
+  readonly webhooks?: readonly WebhookEntry[];
   /** Address of a dashboard that these endpoints can reach, to report progress and log lines. */
   readonly reportUrl?: string;
   /** How long a program may take to end after its timeout, before it is killed. Default 3s. */

@@ -23,8 +23,9 @@ import {
 } from "./kinds.ts";
 import { endpoints, webAddress } from "./endpoints.ts";
 import { setting } from "./setting.ts";
+import { webhooks } from "./webhooks.ts";
 import { WEB_SETTINGS } from "./web_settings.ts";
-import type { Endpoint } from "../job/endpoint.ts";
+import type { Endpoint, Webhook } from "../job/endpoint.ts";
 import type { Program } from "../job/program.ts";
 import { LOG_LEVELS } from "../log/format.ts";
 
@@ -85,6 +86,14 @@ export const SETTINGS = {
     kind: endpoints,
     default: [],
     about: 'classes run by HTTP endpoints: [{ "class": "Mail", "url": "https://app.example.com/jobs/mail" }]',
+    secret: true,
+  }),
+  webhooks: setting<readonly Webhook[] | undefined>({
+    key: "webhooks",
+    kind: webhooks,
+    default: undefined,
+    about:
+      'requests to other systems when jobs end: [{ "url": "https://app.example.com/events", "on": ["dead"] }]; kept in the store, where [] removes them',
     secret: true,
   }),
   reportUrl: setting<string | undefined>({

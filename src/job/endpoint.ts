@@ -3,7 +3,9 @@
  *
  * @module
  */
+import type { Backoff } from "./backoff.ts";
 import type { OptionsOn } from "./options.ts";
+import type { Subscription, WebhookEvent } from "./webhook.ts";
 
 /** An entry of the setting `http`, as it is written. */
 export interface EndpointEntry extends OptionsOn<"exec"> {
@@ -37,6 +39,40 @@ export interface Endpoint {
   readonly concurrency: number | undefined;
   /** The options of its jobs. */
   readonly options: OptionsOn<"exec">;
+  /** Present for a webhook: the format of its requests. */
+  readonly format?: WebhookFormat;
+}
+
+/** The formats of a webhook's requests. `slack`: a text, as Slack and programs that imitate it receive it. */
+export const WEBHOOK_FORMATS = ["standard", "slack"] as const;
+
+/** A format of {@linkcode WEBHOOK_FORMATS}. */
+export type WebhookFormat = typeof WEBHOOK_FORMATS[number];
+
+/** An entry of the setting `webhooks`, as it is written. */
+export interface WebhookEntry extends Omit<EndpointEntry, "class" | "name" | keyof OptionsOn<"exec">> {
+  /** Letters, digits and `_ . -`. Default: the host of the URL. */
+  readonly name?: string;
+  /** The events that it gets. Absent: those of the jobs, batches and flows that name it. */
+  readonly on?: readonly WebhookEvent[];
+  /** Of jobs and cron entries, only those of classes that match this pattern, or one of these. */
+  readonly class?: string | readonly string[];
+  /** Likewise for queues. */
+  readonly queue?: string | readonly string[];
+  /** Default `standard`. */
+  readonly format?: WebhookFormat;
+  /** The timeout of a request. */
+  readonly timeout?: number | string;
+  /** How many times a failed request is repeated. */
+  readonly retry?: boolean | number;
+  /** The delay before a retry. */
+  readonly backoff?: Backoff;
+}
+
+/** A webhook: which events it gets, and the endpoint that it sends them to. */
+export interface Webhook {
+  readonly subscription: Subscription;
+  readonly endpoint: Endpoint;
 }
 
 /** A host of endpoints whose circuit isn't closed: its jobs wait, because requests to it keep failing. */

@@ -205,6 +205,13 @@ export const tags = kind<readonly string[]>(
   { placeholder: "A,B", fromText: (text) => text.split(",").map((tag) => tag.trim()) },
 );
 
+export const webhookNames = kind<string | readonly string[]>(
+  "the name of a webhook, or a list of names",
+  { anyOf: [{ type: "string", minLength: 1 }, { type: "array", items: { type: "string", minLength: 1 } }] },
+  (value) => [value].flat().every((name) => typeof name === "string" && name !== ""),
+  { placeholder: "A,B", fromText: (text) => text.split(",").map((name) => name.trim()) },
+);
+
 export const jobId = kind<string>(
   "a text of letters, digits and _ : . -, usually 24 hex digits",
   { type: "string", pattern: JID.source },

@@ -31,6 +31,7 @@ import {
   tags,
   timeKind,
   wait,
+  webhookNames,
 } from "./option_kinds.ts";
 import { readSpan } from "./time.ts";
 
@@ -221,6 +222,12 @@ export const JOB_OPTIONS = {
     on: EVERYWHERE,
     default: "none",
     about: "words shown with the job",
+  }),
+  notify: option({
+    kind: webhookNames,
+    on: ["push"],
+    default: "none",
+    about: "the [webhooks](../guides/webhooks.md) that are told how the job ends, besides those subscribed to that",
   }),
   display_class: option({
     kind: className,

@@ -32,6 +32,7 @@ const VALUES: Readonly<Record<keyof typeof JOB_OPTIONS, readonly [valid: unknown
   backtrace: [20, "all"],
   log_level: ["warn", "loud"],
   tags: [["a"], [""]],
+  notify: [["a"], 5],
   display_class: ["Mail", 5],
   wrapped: ["Mail", ""],
   batch: ["1a203f735340c7e1a8800001", ""],

@@ -67,6 +67,8 @@ export interface Prepared extends Moment {
   readonly jid?: string;
   /** The batch that counts the jobs, and the member that adds them. */
   readonly batch?: { readonly id: string; readonly by?: MemberLease };
+  /** The webhooks that the jobs notify. */
+  readonly notify?: readonly string[];
   /** The option `created_at`, in epoch milliseconds. Default: now. */
   readonly createdAt?: number;
   /** Throws if arguments don't fit the schema of the class. */
@@ -149,6 +151,7 @@ export function prepare(request: JobOptions & { readonly class: string }, option
     ...priorityOf(fields),
     ...(keys !== undefined && { keys }),
     ...onceOf(fields),
+    ...(fields.notify !== undefined && { notify: [fields.notify].flat() }),
     ...(jid !== undefined && { jid }),
     ...(createdAt !== undefined && { createdAt }),
     ...(options?.["schema"] !== undefined && { checkArgs: argsCheck(options["schema"], "schema") }),

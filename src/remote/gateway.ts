@@ -10,6 +10,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config/settings.ts";
 import { type Log, logger } from "../log/log.ts";
+import { Announcer } from "../server/work/announcer.ts";
 import type { Store } from "../store/admin/store.ts";
 import type { GivenJob, Program, ShownJob } from "./program.ts";
 import { RemoteWorker } from "./remote_worker.ts";
@@ -42,6 +43,7 @@ export class Gateway implements AsyncDisposable {
   readonly #workers = new Map<string, RemoteWorker>();
   readonly #end = new AbortController();
   readonly #shared: SharedWatch;
+  readonly #announcer: Announcer;
   /** The worker that does the chores for all. */
   #keeper: RemoteWorker | undefined;
   #key: string | undefined;
@@ -50,6 +52,7 @@ export class Gateway implements AsyncDisposable {
     this.#options = options;
     this.#log = logger("gateway", options.clock);
     this.#shared = new SharedWatch(options.store, options.clock);
+    this.#announcer = new Announcer(options);
     void this.#watch();
   }
 
@@ -73,7 +76,11 @@ export class Gateway implements AsyncDisposable {
     }
     const { settings, clock } = this.#options;
     const onNodes = () => this.#keeper?.tendBatches();
-    const worker = new RemoteWorker({ store: this.#shared.store, settings, clock, program, given, onNodes });
+    await this.#announcer.keepFresh();
+    const worker = new RemoteWorker({
+      ...{ store: this.#shared.store, settings, clock, program, given, onNodes },
+      announcer: this.#announcer,
+    });
     await worker.start();
     this.#workers.set(program.id, worker);
     this.#chooseKeeper();
@@ -139,6 +146,7 @@ export class Gateway implements AsyncDisposable {
       const pauseMs = clock.monotonic() - wokeAt;
       wokeAt += pauseMs;
       this.#chooseKeeper();
+      if (this.#workers.size > 0) void this.#announcer.keepFresh().catch(() => {});
       for (const worker of this.#workers.values()) {
         // This process or the machine stood still: the programs' heartbeats wait to be read.
         if (pauseMs >= heartbeatTimeoutMs) worker.excuse(pauseMs);

@@ -18,6 +18,7 @@ import { Registry } from "../handlers/registry.ts";
 import { type Log, logger } from "../log/log.ts";
 import { Released } from "../steps/errors.ts";
 import { Launcher } from "../server/launcher.ts";
+import type { Announcer } from "../server/work/announcer.ts";
 import type { Lease } from "../store/port/jobs.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import { type End, errorOf, type GivenJob, type Orders, type Program, type Report, settingsOf } from "./program.ts";
@@ -35,6 +36,8 @@ export interface RemoteWorkerOptions {
   readonly given: readonly GivenJob[];
   /** Called when nodes of flows have ended. */
   readonly onNodes: () => void;
+  /** Makes the jobs of webhooks. */
+  readonly announcer: Announcer;
 }
 
 /** A job that a program ran before begins within this time. */
@@ -66,7 +69,7 @@ export class RemoteWorker {
   /** Whether its program isn't to stop with it. */
   #isLeft = false;
 
-  constructor({ store, settings, clock, program, given, onNodes }: RemoteWorkerOptions) {
+  constructor({ store, settings, clock, program, given, onNodes, announcer }: RemoteWorkerOptions) {
     this.program = program;
     this.#clock = clock;
     this.#heardAt = clock.monotonic();
@@ -92,7 +95,7 @@ export class RemoteWorker {
         ...{ id, hostname, pid, version },
         rss: () => this.rss,
         demand: () => this.#offers.demand,
-        onNodes,
+        ...{ onNodes, announcer },
         adopt: () => this.#adopt(store, given),
       },
       settings: settingsOf(program, settings),

@@ -33,6 +33,7 @@ import { Scheduler } from "./schedule/scheduler.ts";
 import { ClassSync } from "./stats/class_sync.ts";
 import { ClassCounters, Counters } from "./stats/counters.ts";
 import { MetricsRecorder } from "./stats/metrics_recorder.ts";
+import { Announcer } from "./work/announcer.ts";
 import { Burial } from "./work/burial.ts";
 import { Fetcher } from "./work/fetcher.ts";
 import { HandlerExit } from "./work/handler_exit.ts";
@@ -79,6 +80,18 @@ function idle(component: Component): Component {
   return { name: component.name, stop: (budget) => component.stop?.(budget) };
 }
 
+/** Starts the loop, and waits until the subscriptions are known: no end may be missed. */
+function announcing(loop: Loop<Announcer>): Component {
+  return {
+    name: loop.name,
+    start: () => {
+      loop.start();
+      return loop.body.attempted;
+    },
+    stop: (budget) => loop.stop(budget),
+  };
+}
+
 /** Gives the jobs of a guest to the processors. Its heartbeat has been sent: they can't be rescued any more. */
 function adoption({ adopt }: Guest, { buffer }: Fetcher): Component {
   return { name: "adoption", start: async () => buffer.add(await adopt()) };
@@ -98,6 +111,8 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const classCounters = new ClassCounters();
   const counters = new Counters();
   const classSync = loop(new ClassSync({ store, registry, clock }));
+  const announcer = options.guest?.announcer ??
+    new Announcer({ store, clock, configured: settings.webhooks?.map(({ subscription }) => subscription) });
   const hooks = options.hooks ?? {};
   const forHooks = { log: log("launcher"), clock };
 
@@ -193,6 +208,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     client,
     worker,
     batches: store.batches,
+    listener: announcer,
     stepRunner: stepRunners({
       store,
       worker,
@@ -208,7 +224,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   lostLeases.watch(manager);
   const inProcessRuns = new InProcessRuns(services);
   const report = new CronReporter(log("scheduler"), counters);
-  const decider = new CronDecider({ client, report, local: inProcessRuns });
+  const decider = new CronDecider({ client, report, local: inProcessRuns, announcer });
   const scheduler = new Scheduler({ store, clock, log: log("scheduler"), decider, report });
   const cancelHere = (jid: string) => manager.cancel(jid);
   const cancellations = new Cancellations({ store, clock, tasks, log: log("remote-commands"), worker, cancelHere });
@@ -293,6 +309,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
       },
       stop: (budget) => classSync.stop(budget),
     },
+    ...options.guest ? [] : [announcing(loop(announcer))],
     remoteCommands,
     // As process 1 of a container.
     ...Deno.pid === 1 && !options.guest ? [loop(new Reaper({ clock, log: log("reaper") }))] : [],

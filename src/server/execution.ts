@@ -38,12 +38,14 @@ export function executionOf(
   options: LauncherOptions,
   { clock, workerId }: Pick<LauncherHooks, "clock" | "workerId">,
 ): Execution {
-  const { isolate, programs, http, reportUrl, killAfterMs, maxResultBytes, concurrency } = options.settings;
+  const { isolate, programs, http, webhooks = [], reportUrl, killAfterMs, maxResultBytes, concurrency } =
+    options.settings;
   const programSteps = new ProgramSteps({ clock, log: logger("program-steps", clock) });
   const modules = isolatedModules(options.registry, isolate);
   const horses = modules.length > 0 ? newHorses(options, modules, clock) : undefined;
   const endpoints = new Endpoints({
-    ...{ endpoints: http, clock, maxResultBytes, concurrency },
+    endpoints: [...http, ...webhooks.map(({ endpoint }) => endpoint)],
+    ...{ clock, maxResultBytes, concurrency },
     log: logger("http", clock),
     ...(reportUrl && options.sessionKey && {
       reports: { url: `${reportUrl}/api/v1/report`, worker: workerId, key: options.sessionKey },
@@ -91,10 +93,10 @@ function newHorses(
   modules: readonly string[],
   clock: Clock,
 ): HorsePool {
-  const { jobs, steps, batches, flows } = store;
+  const { jobs, steps, batches, flows, webhooks } = store;
   return new HorsePool({
     modules,
-    store: { jobs, steps, batches, flows, classes: { read: declaredWithin(registry, store) } },
+    store: { jobs, steps, batches, flows, webhooks, classes: { read: declaredWithin(registry, store) } },
     killAfterMs: settings.killAfterMs,
     maxMemoryBytes: settings.maxMemoryBytes,
     maxJobs: settings.maxJobsPerIsolatedProcess,

@@ -12,6 +12,7 @@ import type { BatchMiddleware, PushMiddleware } from "../client/middleware.ts";
 import type { StoreError } from "../store/port/errors.ts";
 import type { StoreOptions } from "../store/open.ts";
 import type { Hooks } from "../handlers/hooks.ts";
+import type { Announcer } from "./work/announcer.ts";
 import type { Inbox } from "./control/signals.ts";
 import type { GuardOptions } from "./liveness/heartbeat_messages.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
@@ -35,6 +36,8 @@ export interface Guest {
   readonly demand: () => number;
   /** Called when nodes of flows have ended: the worker that does the chores of this process tends their batches. */
   readonly onNodes: () => void;
+  /** Makes the jobs of webhooks, for all workers of this process. */
+  readonly announcer: Announcer;
   /** Returns the jobs that the program runs already: another process performed the worker's part before. */
   readonly adopt: () => Promise<readonly Lease[]>;
 }

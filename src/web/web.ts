@@ -19,6 +19,7 @@ import { Limiter } from "./http/limiter.ts";
 import { TokenUses } from "./auth/tokens.ts";
 import { Mask } from "../text/mask.ts";
 import { Operations } from "./operations.ts";
+import { AlertNotices } from "./alert_notices.ts";
 import { RecentAlerts } from "./read/recent_alerts.ts";
 import { StuckBatches } from "./read/stuck_batches.ts";
 import { OverdueRuns } from "./read/overdue_runs.ts";
@@ -158,6 +159,8 @@ export function createWeb(options: WebOptions): Web {
   };
   const app = newApp(services, options.hosts ?? []);
   services.feed.start();
+  const notices = new AlertNotices({ store, clock, log, readAlerts: () => services.alerts.read(services) });
+  notices.start();
   return {
     open: gate.open,
     proxies,
@@ -168,7 +171,7 @@ export function createWeb(options: WebOptions): Web {
       return await (carrier ? options.tracing!.within(carrier, answer) : answer());
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([services.feed.close(), services.operations.close()]);
+      await Promise.all([services.feed.close(), notices.close(), services.operations.close()]);
     },
   };
 }

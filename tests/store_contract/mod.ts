@@ -46,6 +46,7 @@ import { throttle } from "./throttle.ts";
 import { transfer } from "./transfer.ts";
 import { unique } from "./unique.ts";
 import { wait } from "./wait.ts";
+import { webhooks } from "./webhooks.ts";
 
 const THEMES: Readonly<Record<string, Cases>> = {
   enqueue,
@@ -90,6 +91,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   health,
   "exactly once": exactlyOnce,
   transfer,
+  webhooks,
 };
 
 /** Registers the cases as tests of the adapter called `name`: all, or those of some themes. */

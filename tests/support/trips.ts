@@ -189,6 +189,8 @@ export const USUAL_CASES: Readonly<Record<string, Given>> = {
   },
   "classes.declare": (store) => () => store.classes.declare([{ name: "A", options: "{}" }]),
   "classes.read": (store) => () => store.classes.read(),
+  "webhooks.declare": (store) => () => store.webhooks.declare([{ name: "a", on: ["dead"] }]),
+  "webhooks.read": (store) => () => store.webhooks.read(),
   "admin.stats": async (store) => {
     await queued(store);
     return () => store.admin.stats();

@@ -44,6 +44,7 @@ const VALUES: Readonly<
   backtrace: { ok: true },
   log_level: { ok: "warn" },
   tags: { ok: ["a"] },
+  notify: { ok: ["a"] },
   display_class: { ok: "Mail", refused: ["Other"] },
   wrapped: { ok: "Mail", refused: ["Other", 5] },
   batch: { refused: ["b1", null, false] },

@@ -4,6 +4,7 @@
  * @module
  */
 import { shownEndpoint } from "../../config/endpoints.ts";
+import { shownWebhook } from "../../config/webhooks.ts";
 import { type Setting, type SettingName, SETTINGS } from "../../config/settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Program } from "../../job/program.ts";
@@ -23,6 +24,8 @@ export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & 
       ? settings.programs.map(shownProgram)
       : name === "http"
       ? settings.http.map(shownEndpoint)
+      : name === "webhooks"
+      ? settings.webhooks?.map(shownWebhook)
       : secret && origins[name] !== "default"
       ? "***"
       : settings[name];

@@ -84,16 +84,18 @@ export class Caller {
     let bytes = 0;
     let failure = "";
     const decoder = new TextDecoder();
+    const isWebhook = endpoint.format !== undefined;
     const readerOf = ({ status }: Answer) => (chunk: Uint8Array) => {
-      if (isSuccess(status)) output.add(chunk);
+      // A webhook has no result.
+      if (isSuccess(status)) isWebhook || output.add(chunk);
       else failure += decoder.decode(chunk.subarray(0, Math.max(0, MAX_ERROR_BYTES - bytes)), { stream: true });
       bytes += chunk.length;
-      return bytes <= (isSuccess(status) ? MAX_BODY_BYTES : MAX_ERROR_BYTES);
+      return bytes <= (isSuccess(status) && !isWebhook ? MAX_BODY_BYTES : MAX_ERROR_BYTES);
     };
     let answer: Answer;
-    const report = await this.#reportOf(job);
+    const report = isWebhook ? undefined : await this.#reportOf(job);
+    const request = { ...requestOf(endpoint, job, { now: clock.now(), report }), signal: job.signal, clock };
     try {
-      const request = { ...requestOf(endpoint, job, { now: clock.now(), report }), signal: job.signal, clock };
       answer = await post({ ...request, connections: this.#connectionsOf(endpoint, host) }, readerOf);
     } catch (error) {
       if (job.signal.aborted) {
@@ -112,7 +114,7 @@ export class Caller {
     ended(isDown ? { isAlive: false, error: `${status} ${answer.statusText}` } : { isAlive: true });
     if (waitMs !== undefined) throw snooze(waitMs, `${status} with Retry-After`);
     if (!isSuccess(status)) throw failureOf(endpoint, answer, failure);
-    if (bytes <= MAX_BODY_BYTES) return resultOf(output.end());
+    if (isWebhook || bytes <= MAX_BODY_BYTES) return resultOf(output.end());
     throw new HttpFailed(
       `POST ${shownUrl(endpoint.url)}: the answer is longer than ${MAX_BODY_BYTES / 1024 / 1024} MiB`,
     );

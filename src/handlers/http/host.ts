@@ -15,7 +15,7 @@ import { Circuit } from "./circuit.ts";
 const MIN_TURN_MS = 500;
 const MAX_TURN_MS = 60_000;
 /** The assumed time of a request, until some have ended. */
-const FIRST_TIME_MS = 1_000;
+const FIRST_TIME_MS = 100;
 /** The weight of the last request in the average time. */
 const LAST_SHARE = 0.2;
 /** While a probe runs, other jobs return after this time, up to three times as much. */

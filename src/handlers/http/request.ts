@@ -1,5 +1,5 @@
 /**
- * The request of an attempt: the job, what the endpoint must know of the attempt, and the signature of both.
+ * The request of an attempt, signed: the job and what the endpoint must know of the attempt, or the message of a webhook.
  *
  * @module
  */
@@ -7,6 +7,7 @@ import { DEFAULT_ENDPOINT_TIMEOUT } from "../../job/endpoint.ts";
 import { parseDuration } from "../../job/duration.ts";
 import type { JobContext } from "../context.ts";
 import type { OpenEndpoint } from "./endpoints.ts";
+import { type Message, noticeMessage } from "./notice.ts";
 import type { PostRequest } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
 
@@ -22,17 +23,13 @@ export function requestOf(
   job: JobContext,
   { now, report }: { readonly now: number; readonly report: EndpointReport | undefined },
 ): Pick<PostRequest, "url" | "headers" | "body"> {
-  const { jid, attempt, queue, raw, trace } = job;
-  const attempted = JSON.stringify({
-    attempt,
-    queue,
-    deadline: new Date(now + timeoutMs(endpoint, job)).toISOString(),
-    ...(report && { report }),
-  });
-  // As text: parsing the payload would round large integers.
-  const body = `${attempted.slice(0, -1)},"job":${raw}}`;
-  // A jid may have dots.
-  const signed = { id: jid.replaceAll(".", "%2E"), timestamp: Math.floor(now / 1_000), body };
+  const { trace, payload } = job;
+  const deadline = new Date(now + timeoutMs(endpoint, job)).toISOString();
+  const message = endpoint.format === undefined
+    ? jobMessage(job, deadline, report)
+    : noticeMessage(endpoint.format, payload.args);
+  const { body } = message;
+  const signed = { ...message, timestamp: Math.floor(now / 1_000) };
   return {
     url: new URL(endpoint.url),
     headers: {
@@ -46,6 +43,16 @@ export function requestOf(
     },
     body: new TextEncoder().encode(body),
   };
+}
+
+function jobMessage(
+  { jid, attempt, queue, raw }: JobContext,
+  deadline: string,
+  report: EndpointReport | undefined,
+): Message {
+  const attempted = JSON.stringify({ attempt, queue, deadline, ...(report && { report }) });
+  // As text: parsing the payload would round large integers. A jid may have dots.
+  return { id: jid.replaceAll(".", "%2E"), body: `${attempted.slice(0, -1)},"job":${raw}}` };
 }
 
 function timeoutMs({ options }: OpenEndpoint, { payload: { timeout } }: JobContext): number {

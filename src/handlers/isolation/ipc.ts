@@ -24,6 +24,7 @@ export interface Callable extends ParentStore {
 export const CALLS: { readonly [Part in keyof Callable]: Readonly<Record<keyof Callable[Part], true>> } = {
   jobs: { enqueue: true },
   classes: { read: true },
+  webhooks: { read: true },
   steps: { signal: true },
   batches: { create: true, read: true, close: true, tend: true },
   flows: { add: true, nodes: true },

@@ -11,8 +11,10 @@ import { type CronDefinition, readState, stateText } from "../../cron/definition
 import { type CronRecord, decideRuns } from "../../cron/occurrence.ts";
 import { type CronState, heldUntil, plan } from "../../cron/plan.ts";
 import { JidMaker } from "../../job/jid.ts";
+import type { NewJob } from "../../store/port/jobs.ts";
 import type { CronWrite, StoredCron } from "../../store/port/cron.ts";
 import type { CronReporter } from "./cron_reporter.ts";
+import type { Announcer } from "../work/announcer.ts";
 import type { InProcessRuns } from "./in_process_runs.ts";
 
 /** Interval at which a cancellation is repeated. */
@@ -47,11 +49,21 @@ export class CronDecider {
   readonly #client: Client;
   readonly #report: CronReporter;
   readonly #local: LocalPerformer;
+  readonly #announcer: Pick<Announcer, "followEvent"> | undefined;
   readonly #jids = new JidMaker();
   /** The states of entries that each worker performs itself. */
   readonly #here = new Map<string, { readonly state: CronState; readonly live: string | undefined }>();
 
-  constructor(options: { client: Client; report: CronReporter; local: LocalPerformer }) {
+  constructor(
+    options: {
+      client: Client;
+      report: CronReporter;
+      local: LocalPerformer;
+      /** Makes the jobs of webhooks. Absent: none. */
+      announcer?: Pick<Announcer, "followEvent">;
+    },
+  ) {
+    this.#announcer = options.announcer;
     this.#client = options.client;
     this.#report = options.report;
     this.#local = options.local;
@@ -83,12 +95,14 @@ export class CronDecider {
     });
     const { jobs, records } = await buildOccurrences(this.#client, definition, decided);
     const state = countRecords(decided.state, records);
+    const follow = records.flatMap((record) => this.#follow(definition, record));
     const write: CronWrite = {
       name,
       version: stored?.version ?? 0,
       ...(text !== undefined && { definition: text }),
       state: stateText(state),
       jobs,
+      ...(follow.length > 0 && { follow }),
       awaited: state.waiting !== undefined,
       records: records.map((record) => JSON.stringify(record)),
     };
@@ -101,6 +115,19 @@ export class CronDecider {
       cancel: decided.cancel,
       next: Math.min(planned.next ?? Infinity, again),
     };
+  }
+
+  /** Returns the jobs that tell of missed runs. */
+  #follow({ name, class: className, options }: CronDefinition, record: CronRecord): readonly NewJob[] {
+    if (record.outcome !== "missed") return [];
+    const { scheduledAt, count = 1, first = scheduledAt } = record;
+    const queue = typeof options["queue"] === "string" ? options["queue"] : undefined;
+    const data = {
+      ...{ entry: name, class: className, ...(queue !== undefined && { queue }), count },
+      ...{ first: new Date(first).toISOString(), last: new Date(scheduledAt).toISOString() },
+    };
+    const subject = { class: className, queue: queue ?? "default" };
+    return this.#announcer?.followEvent({ type: "cron.missed", data }, subject) ?? [];
   }
 
   /** The store only has the definition, and whether the entry is paused. */

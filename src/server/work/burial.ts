@@ -48,12 +48,12 @@ export class Burial {
   }
 
   async #outcome({ token, queue, deaths, ended, worker, cancelled }: DoomedJob, job: Job): Promise<Outcome> {
-    const { results, retrier } = this.#services;
+    const { results, retrier, listener } = this.#services;
     const running = new RunningJob(job, queue, this.#services, { worker, token });
     if (cancelled) return await unstartedOutcome(token, running, "cancelled", this.#services);
     const error = new WorkerDied(deaths, ended);
     const end = await retrier.end(running, error, { worker });
     const record = results.died(end, running, error, { worker, steps: await running.stepHistory() });
-    return outcomeOf(token, job, end, { error, record });
+    return outcomeOf(token, job, end, { error, record, listener });
   }
 }

@@ -152,7 +152,7 @@ export class Processor implements Component {
 
   /** Returns the outcome of an attempt that succeeded. Not within its `try`: an error here isn't one of the handler. */
   #succeeded({ lease, job, since }: Attempt, result: unknown, steps: string | undefined): AttemptOutcome {
-    const { results } = this.#services;
+    const { results, listener } = this.#services;
     job.steps?.close();
     const returned = readReturned(result);
     return outcomeOf(lease.token, job.job, { kind: "ack", as: "succeeded" }, {
@@ -160,6 +160,7 @@ export class Processor implements Component {
       record: results.succeeded(job, returned, { since, steps }),
       hasWrittenSteps: job.steps?.hasWritten,
       nodeResult: () => results.ofNode(job, returned),
+      listener,
     });
   }
 
@@ -188,10 +189,11 @@ export class Processor implements Component {
   }
 
   async #failed({ lease, job, since }: Attempt, error: unknown): Promise<AttemptOutcome> {
-    const end = await this.#services.retrier.end(job, error, { since });
+    const { retrier, results, listener } = this.#services;
+    const end = await retrier.end(job, error, { since });
     const steps = end.kind === "retry" || end.kind === "snooze" ? undefined : await job.stepHistory();
-    const record = this.#services.results.failed(end, job, error, { since, steps });
-    return outcomeOf(lease.token, job.job, end, { error, record, hasWrittenSteps: job.steps?.hasWritten });
+    const record = results.failed(end, job, error, { since, steps });
+    return outcomeOf(lease.token, job.job, end, { error, record, hasWrittenSteps: job.steps?.hasWritten, listener });
   }
 
   async #run(): Promise<void> {

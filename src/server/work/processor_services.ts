@@ -12,6 +12,7 @@ import type { Log } from "../../log/log.ts";
 import type { StepRunner } from "../../steps/runner.ts";
 import type { StepJob } from "../../steps/services.ts";
 import type { BatchStore } from "../../store/port/batches.ts";
+import type { EndListener } from "../../store/ops/outcome.ts";
 import type { Tasks } from "../control/tasks.ts";
 import type { ClassCounters } from "../stats/counters.ts";
 import type { LeaseBuffer } from "./lease_buffer.ts";
@@ -39,6 +40,8 @@ export interface ProcessorServices {
   readonly client: Client;
   readonly worker: string;
   readonly batches: Pick<BatchStore, "admit">;
+  /** Adds what follows from the ends of jobs. Absent: nothing. */
+  readonly listener?: EndListener;
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
   readonly middleware: readonly PerformMiddleware[];
   readonly log: Log;

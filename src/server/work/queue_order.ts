@@ -8,6 +8,7 @@
  * @module
  */
 import type { QueueWeight } from "../../config/kinds.ts";
+import { WEBHOOK_QUEUE } from "../../job/webhook.ts";
 
 /** Returns the order for the next take. It is drawn while it is read: a take of many queues usually reads the first ones. */
 export type QueueOrder = () => Iterable<string>;
@@ -73,9 +74,15 @@ function* draw(classes: readonly WeightClass[], random: () => number): Generator
   }
 }
 
-/** Returns the queues of the settings; without any, `default` and the queues that handlers name. */
+/**
+ * Returns the queues of the settings; without any, `default` and the queues that handlers name. A worker with webhooks also takes
+ * their jobs, in strict order after all others.
+ */
 export function chooseQueues(set: readonly QueueWeight[], named: readonly string[]): readonly QueueWeight[] {
-  if (set.length > 0) return set;
+  if (set.length > 0) {
+    if (!named.includes(WEBHOOK_QUEUE) || set.some(({ name }) => name === WEBHOOK_QUEUE)) return set;
+    return [...set, { name: WEBHOOK_QUEUE, weight: 0 }];
+  }
   return [...new Set(["default", ...named])].map((name) => ({ name, weight: 0 }));
 }
 

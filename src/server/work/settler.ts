@@ -242,7 +242,8 @@ function takeChunk(outcomes: Outcome[]): Outcome[] {
 }
 
 function sizeOf(outcome: Outcome): number {
-  return ("payload" in outcome ? outcome.payload.length : 0) + (outcome.record?.body.length ?? 0);
+  const follow = outcome.follow?.reduce((sum, { payload }) => sum + payload.length, 0) ?? 0;
+  return ("payload" in outcome ? outcome.payload.length : 0) + (outcome.record?.body.length ?? 0) + follow;
 }
 
 function withJitter(ms: number): number {

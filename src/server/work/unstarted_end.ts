@@ -12,7 +12,10 @@ import { logJob } from "./job_log.ts";
 import type { ProcessorServices } from "./processor_services.ts";
 
 /** The services that the end of a job needs. */
-export type UnstartedServices = Pick<ProcessorServices, "classCounters" | "log" | "results" | "retrier" | "settler">;
+export type UnstartedServices = Pick<
+  ProcessorServices,
+  "classCounters" | "listener" | "log" | "results" | "retrier" | "settler"
+>;
 
 /** Ends a job that has not started, with its record: at once, unless it has steps to read. */
 export async function endUnstarted(
@@ -33,12 +36,12 @@ export function unstartedOutcome(
   token: string,
   running: RunningJob,
   how: "cancelled" | "expired",
-  { results, retrier }: Pick<UnstartedServices, "results" | "retrier">,
+  { results, retrier, listener }: Pick<UnstartedServices, "results" | "retrier" | "listener">,
 ): AttemptOutcome | Promise<AttemptOutcome> {
   const { job, queue } = running;
   const end = how === "cancelled" ? retrier.cancelled(running) : { kind: "ack", as: how } as const;
   const error = how === "cancelled" ? new Cancelled() : new Expired();
   const outcome = (steps?: string) =>
-    outcomeOf(token, job, end, { error, record: results.unstarted(job, queue, how, steps) });
+    outcomeOf(token, job, end, { error, record: results.unstarted(job, queue, how, steps), listener });
   return running.stepHistory()?.then(outcome) ?? outcome();
 }

@@ -14,6 +14,7 @@ export type Counter = typeof MEMBER_STATES[number];
 export interface BatchSpec {
   readonly name?: string;
   readonly tags?: readonly string[];
+  readonly notify?: readonly string[];
   readonly callbacks: Readonly<Partial<Record<BatchEvent, BatchCallback>>>;
 }
 
@@ -31,12 +32,13 @@ export type BatchRow =
 
 /** Returns the batch of a row. Any program may have changed it: the name of an unreadable one is `(unreadable)`. */
 export function batchOf(row: BatchRow): Batch {
-  const { name, tags = [], callbacks } = readSpec(row.spec);
+  const { name, tags = [], notify, callbacks } = readSpec(row.spec);
   const { id, total, pending, dead, succeeded, failed, cancelled, expired, deleted, version } = row;
   return {
     id,
     ...(name !== undefined && { name }),
     tags,
+    ...(notify !== undefined && { notify }),
     ...(row.parent !== null && { parent: row.parent }),
     ...(row.flow !== null && { flow: true as const }),
     state: stateOf(row),
@@ -60,10 +62,11 @@ export function batchOf(row: BatchRow): Batch {
 
 function readSpec(text: string): BatchSpec {
   try {
-    const { name, tags, callbacks } = JSON.parse(text) as BatchSpec;
+    const { name, tags, notify, callbacks } = JSON.parse(text) as BatchSpec;
     return {
       ...(typeof name === "string" && { name }),
       ...(Array.isArray(tags) && { tags: tags.filter((tag) => typeof tag === "string") }),
+      ...(Array.isArray(notify) && { notify: notify.filter((one) => typeof one === "string") }),
       callbacks: Object.fromEntries(
         Object.entries(callbacks).filter(([, one]) => typeof one?.jid === "string" && typeof one.class === "string"),
       ),

@@ -1,15 +1,17 @@
 /**
  * The one place that turns the end of an attempt into the outcome to settle, with everything that follows from it: the unique
- * lock and the cron entry that it releases, its record, its steps, the step of a parent that waits for it, its batch.
+ * lock and the cron entry that it releases, its record, its steps, the step of a parent that waits for it, its batch, the jobs of webhooks.
  *
  * @module
  */
-import { countedAs, type MemberEnd, membershipOf } from "../../job/batch.ts";
+import { countedAs, membershipOf } from "../../job/batch.ts";
 import { type Job, releasesOf } from "../../job/job.ts";
 import { setFields } from "../../job/raw.ts";
 import type { Returned } from "../../job/returned.ts";
 import { errorOf, MAX_STEP_CHARACTERS, mayHaveSteps, STEPS_FIELD } from "../../job/step.ts";
+import type { JobEnd } from "../../job/webhook.ts";
 import type { MemberChange } from "../port/batches.ts";
+import type { NewJob } from "../port/jobs.ts";
 import type { Outcome, ParentStep } from "../port/outcomes.ts";
 import type { NewRecord } from "../port/results.ts";
 
@@ -24,6 +26,20 @@ export type AttemptEnd =
 /** The outcome of an attempt. Only a worker that stops releases jobs. */
 export type AttemptOutcome = Exclude<Outcome, { readonly kind: "release" }>;
 
+/** The facts about the end of a job. */
+export interface EndedFacts {
+  /** The error of a job that hasn't succeeded. */
+  readonly error?: { readonly class: string; readonly message: string };
+  /** The result, as JSON. */
+  readonly result?: string;
+}
+
+/** Adds what follows from the end of a job. */
+export interface EndListener {
+  /** Returns jobs to store with the end; undefined if there are none. */
+  follow(job: Job, end: JobEnd, facts: EndedFacts): readonly NewJob[] | undefined;
+}
+
 /** The facts about an ended attempt. */
 export interface Ended {
   /** The error of an attempt that hasn't succeeded. */
@@ -36,6 +52,8 @@ export interface Ended {
   readonly record?: NewRecord | undefined;
   /** Returns the result of a flow's node, as JSON. */
   readonly nodeResult?: () => string | undefined;
+  /** Absent: nothing follows. */
+  readonly listener?: EndListener | undefined;
 }
 
 /**
@@ -50,8 +68,10 @@ export function outcomeOf(token: string, job: Job, end: AttemptEnd, ended: Ended
   if (end.kind === "retry" || end.kind === "snooze") {
     return { kind: end.kind, token, delayMs: end.delayMs, payload: marked(end.payload), ...steps };
   }
-  const batch = memberChange(job, end, ended.nodeResult);
+  const to: JobEnd = end.kind === "bury" ? "dead" : end.kind === "discard" ? "failed" : end.as;
+  const batch = memberChange(job, to, ended.nodeResult);
   const parent = parentStep(job, ended);
+  const follow = ended.listener?.follow(job, to, factsOf(to, ended));
   const follows = {
     token,
     ...releasesOf(job),
@@ -59,21 +79,22 @@ export function outcomeOf(token: string, job: Job, end: AttemptEnd, ended: Ended
     ...(ended.record !== undefined && { record: ended.record }),
     ...(batch !== undefined && { batch }),
     ...(parent !== undefined && { parent }),
+    ...(follow !== undefined && { follow }),
   };
   if (end.kind !== "bury") return { kind: end.kind, ...follows };
   return { kind: "bury", payload: marked(batch ? countedAs(end.payload, "dead") : end.payload), ...follows };
 }
 
+function factsOf(end: JobEnd, { error, returned }: Ended): EndedFacts {
+  if (end === "succeeded") return returned?.text === undefined ? {} : { result: returned.text };
+  return end === "cancelled" || end === "expired" ? {} : { error: errorOf(error) };
+}
+
 /** Returns the change of the batch that counts the job; undefined if none does. */
-function memberChange(
-  { payload }: Job,
-  end: Exclude<AttemptEnd, { readonly kind: "retry" | "snooze" }>,
-  nodeResult: Ended["nodeResult"],
-): MemberChange | undefined {
+function memberChange({ payload }: Job, to: JobEnd, nodeResult: Ended["nodeResult"]): MemberChange | undefined {
   if (payload["batch_counted"] === undefined) return undefined;
   const { id, counted: from, node } = membershipOf(payload) ?? {};
   if (id === undefined || from === undefined) return undefined;
-  const to: MemberEnd | "dead" = end.kind === "bury" ? "dead" : end.kind === "discard" ? "failed" : end.as;
   if (node === undefined) return { id, from, to };
   const result = nodeResult?.();
   return { id, from, to, node, ...(result !== undefined && { result }) };

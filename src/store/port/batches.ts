@@ -34,6 +34,8 @@ export interface NewBatch {
   readonly name?: string;
   /** Words shown with the batch. */
   readonly tags?: readonly string[];
+  /** The webhooks that it notifies when it is complete, besides those that are subscribed to that. */
+  readonly notify?: readonly string[];
   /** The batch that counts this one as a member. */
   readonly parent?: BatchMember;
   /** The jobs that it pushes, by event. */
@@ -99,6 +101,8 @@ export interface Batch {
   readonly name?: string;
   /** Words shown with the batch. */
   readonly tags: readonly string[];
+  /** The webhooks that it notifies. */
+  readonly notify?: readonly string[];
   /** The batch that counts it as a member. */
   readonly parent?: string;
   /** It is a flow: a batch whose members run after each other. */

@@ -34,6 +34,8 @@ export interface CronWrite {
   readonly state: string;
   /** Jobs to enqueue in this order, without `at`, `delayMs` and `unique`. The last one becomes `live`; without jobs it stays. */
   readonly jobs: readonly NewJob[];
+  /** Further jobs to enqueue, those of webhooks. */
+  readonly follow?: readonly NewJob[];
   /** Whether the end of `live` wakes all waiters. */
   readonly awaited: boolean;
   /** Records to add to the log `cron:NAME` (`logs.ts`), oldest first. */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { MemberChange } from "./batches.ts";
+import type { NewJob } from "./jobs.ts";
 import type { NewRecord } from "./results.ts";
 
 /**
@@ -28,11 +29,13 @@ import type { NewRecord } from "./results.ts";
  *   waits ended while it ran.
  * - `parent`: with `ack`, `discard` and `bury`: the step that waits for the end of this job.
  * - `batch`: with `ack`, `discard` and `bury`: the change of a member of a batch.
+ * - `follow`: with `ack`, `discard` and `bury`: jobs to store, without conditions and times. They are those of webhooks.
  */
 export type Outcome =
   & { readonly token: string; readonly unlock?: string; readonly jid?: string; readonly occurrence?: string }
   & { readonly steps?: boolean; readonly parent?: ParentStep }
   & { readonly record?: NewRecord; readonly batch?: MemberChange }
+  & { readonly follow?: readonly NewJob[] }
   & (
     | { readonly kind: "ack" }
     | { readonly kind: "discard" }

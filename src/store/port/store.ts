@@ -31,6 +31,7 @@ import type { ResultStore } from "./results.ts";
 import type { SeriesStore } from "./series.ts";
 import type { StepStore } from "./steps.ts";
 import type { Topic } from "./watch.ts";
+import type { WebhookStore } from "./webhooks.ts";
 import type { WorkerStore } from "./workers.ts";
 
 /** The store for workers and clients. Operators have further parts: `Store` in `admin/store.ts`. Closing it ends every wait. */
@@ -57,6 +58,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly series: SeriesStore;
   /** Options that workers register for their job classes. */
   readonly classes: ClassStore;
+  /** Which webhook gets which events. */
+  readonly webhooks: WebhookStore;
 
   /**
    * Resolves when the condition of a topic may hold, when `signal` aborts, or when the store closes. Doesn't poll an idle store

@@ -260,12 +260,13 @@ function plainValues(outcomes: readonly Outcome[]): Value[] | undefined {
   const tokens = outcomes.map(({ token }) => parseToken(token));
   const seen = new Set<number>();
   let kinds = "";
-  for (const [i, { kind, occurrence, steps, parent, batch, record, jid }] of outcomes.entries()) {
+  for (const [i, { kind, occurrence, steps, parent, batch, record, jid, follow }] of outcomes.entries()) {
     const token = tokens[i];
     if (token === undefined || !/^\d{1,16}$/.test(token.take) || seen.has(token.job) || KINDS[kind] === "") {
       return undefined;
     }
     if (occurrence !== undefined || steps || parent !== undefined || batch !== undefined) return undefined;
+    if (follow !== undefined) return undefined;
     if (record !== undefined && record.jid !== jid) return undefined;
     seen.add(token.job);
     kinds += KINDS[kind];

@@ -214,6 +214,11 @@ CREATE TABLE class (
   declared_at bigint NOT NULL
 );
 
+CREATE TABLE webhook (
+  id smallint PRIMARY KEY CHECK (id = 1),
+  subscriptions text COLLATE "C" NOT NULL
+);
+
 CREATE TABLE cron (
   name text COLLATE "C" PRIMARY KEY,
   version bigint NOT NULL,

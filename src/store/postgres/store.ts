@@ -30,6 +30,7 @@ import { stats } from "../sql/stats.ts";
 import { findStep, markSteps, partsOf } from "../sql/step_rows.ts";
 import { stepsPart } from "../sql/steps.ts";
 import { transferPart } from "../sql/transfer.ts";
+import { webhooksPart } from "../sql/webhooks.ts";
 import { workerIn, workersPart } from "../sql/workers.ts";
 import { array } from "./values.ts";
 import { DIALECT, type Runner } from "./engine.ts";
@@ -151,6 +152,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     },
     series: sqlSeries(engine),
     classes: classesPart(engine),
+    webhooks: webhooksPart(engine),
     admin: {
       async stats(request = {}) {
         await fold();

@@ -10,6 +10,7 @@ import { MAX_CRON_RECORDS } from "../port/logs.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { CRON_CHANGES, cronDoneKey } from "./keys.ts";
 import { withoutBrace } from "./enqueue.ts";
+import { packFollow } from "./move_request.ts";
 import type { Args } from "./client/script_head.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import type { WakeChannel } from "./wait/wake_channel.ts";
@@ -90,14 +91,24 @@ function toStored([name, version, definition, state, live, seen]: EntryReply): S
 function pack(write: CronWrite | CronRemoval): Args {
   if ("remove" in write) {
     const { name, version } = write;
-    return { name, version, state: "", awaited: false, verb: "remove", definition: "", jobs: [], records: [] };
+    return {
+      name,
+      version,
+      state: "",
+      awaited: false,
+      verb: "remove",
+      definition: "",
+      jobs: [],
+      follow: [],
+      records: [],
+    };
   }
-  const { name, version, definition, state, awaited, records } = write;
+  const { name, version, definition, state, awaited, records, follow = [] } = write;
   const verb = definition === undefined ? "keep" : "define";
   const jobs = write.jobs.map(({ queue, group, jid, payload }) => ({
     queue: nameOf(queue, group),
     jid,
     payload: withoutBrace(payload) ?? payload,
   }));
-  return { name, version, state, awaited, verb, definition, jobs, records };
+  return { name, version, state, awaited, verb, definition, jobs, follow: packFollow(follow), records };
 }

@@ -6,6 +6,8 @@
 import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import { uncounted } from "../../job/payload_edits.ts";
 import { setFields, wireTime } from "../../job/raw.ts";
+import type { Subscription } from "../../job/webhook.ts";
+import { followsOf } from "../ops/follow.ts";
 import type { Cancellation, Edit, PlaceSelection, SetName } from "../port/entries.ts";
 import { nameIn, nameOf } from "../port/groups.ts";
 import { type Context, serverTime } from "./context.ts";
@@ -14,6 +16,7 @@ import { listKey, queueKey, SETS } from "./keys.ts";
 import { locateAll } from "./locate.ts";
 import { jidOf, makeMoves, type Move } from "./move_request.ts";
 import { parseRef } from "./refs.ts";
+import { webhooksPart } from "./webhooks.ts";
 
 /** Maximum number of entries that are read by their refs and edited together. */
 const MAX_REFS = 100;
@@ -42,9 +45,9 @@ export async function editEntries(
     let left = all.slice(from, from + MAX_REFS);
     for (let round = 0; left.length > 0 && round < MAX_ROUNDS; round++) {
       const found = await locateAll(context.client, left);
-      const now = await serverTime(context);
+      const at = await moment(context, request);
       const some = left.flatMap((ref, i) => {
-        const move = found[i] && moveOf(context, found[i], { ...request, now });
+        const move = found[i] && moveOf(context, found[i], { ...request, ...at });
         return move ? [{ ref, move }] : [];
       });
       // In the order of the queue, deep entries share one walk with their neighbours.
@@ -66,7 +69,7 @@ async function editPlace(
   // An entry that doesn't move would be found again and again.
   if (place.in === "running" || place.in === "dead" && edit === "kill") return 0;
   if (place.in === "queue" && edit === "requeue") return 0;
-  const now = await serverTime(context);
+  const at = await moment(context, request);
   let count = 0;
   let from = 0;
   let window = FIRST_WINDOW;
@@ -77,7 +80,9 @@ async function editPlace(
       : await readSet(context.client, place.in, from, wanted);
     if (entries.length === 0) break;
     window = nextWindow(entries, MAX_WINDOW);
-    const moves = entries.map((one) => moveOf(context, one, { ...request, now })).filter((move) => move !== undefined);
+    const moves = entries.map((one) => moveOf(context, one, { ...request, ...at })).filter((move) =>
+      move !== undefined
+    );
     const { made } = await make(context, moves);
     count += made;
     // Entries that can't be edited stay in front of the others.
@@ -90,6 +95,14 @@ async function editPlace(
 interface EditAt extends EditRequest {
   /** The store's time. */
   readonly now: number;
+  readonly subscriptions: readonly Subscription[];
+}
+
+/** Reads what an edit depends on, in one round trip. */
+async function moment(context: Context, { edit }: EditRequest): Promise<Pick<EditAt, "now" | "subscriptions">> {
+  const ends = typeof edit === "object" || edit === "kill";
+  const [now, subscriptions] = await Promise.all([serverTime(context), ends ? webhooksPart(context).read() : []]);
+  return { now, subscriptions };
 }
 
 async function make(context: Context, moves: readonly Move[]): Promise<{ made: number; missed: readonly number[] }> {
@@ -102,17 +115,20 @@ async function make(context: Context, moves: readonly Move[]): Promise<{ made: n
 function moveOf(
   context: Context,
   { place, position, member: { text, exact } }: Found,
-  { edit, now, queue }: EditAt,
+  { edit, now, queue, subscriptions }: EditAt,
 ): Move | undefined {
   const from = place.in === "queue" ? { from: listKey(place), position } : { from: SETS[place.in as SetName] };
-  if (typeof edit === "object") return { ...from, old: exact, to: "", unlock: jidOf(text), record: edit.cancel };
+  const follow = (type: "dead" | "cancelled") => ({ follow: followsOf(subscriptions, text, { type, at: now }) });
+  if (typeof edit === "object") {
+    return { ...from, old: exact, to: "", unlock: jidOf(text), record: edit.cancel, ...follow("cancelled") };
+  }
   switch (edit) {
     case "delete":
       return { ...from, old: exact, to: "", unlock: jidOf(text) };
     case "kill":
       return place.in === "dead"
         ? undefined
-        : { ...from, old: exact, to: SETS.dead, unlock: jidOf(text), ...killedMember(text) };
+        : { ...from, old: exact, to: SETS.dead, unlock: jidOf(text), ...killedMember(text), ...follow("dead") };
     case "requeue":
       try {
         const payload = setFields(text, {

@@ -118,6 +118,9 @@ export function logKey(log: LogName): string {
 /** Ours: class → the options that workers declare for its jobs (hash). */
 export const CLASSES = "jobs:classes";
 
+/** Ours: which webhook gets which events (string, JSON). */
+export const WEBHOOKS = "jobs:webhooks";
+
 /** Ours: the record of a job that has ended (string). */
 export function resultKey(jid: string): string {
   return `jobs:result:${jid}`;
@@ -212,4 +215,5 @@ export const TYPES: Readonly<Record<string, string>> = {
   [WAITING]: "zset",
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",
+  [WEBHOOKS]: "string",
 };

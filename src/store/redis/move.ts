@@ -14,7 +14,7 @@ import { StoreError } from "../port/errors.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import { type Context, keepReplyMs } from "./context.ts";
 import { moverKey } from "./keys.ts";
-import type { Move, Moved } from "./move_request.ts";
+import { type Move, type Moved, packFollow } from "./move_request.ts";
 import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
@@ -109,15 +109,18 @@ export class Mover {
   }
 
   async #runScript(moves: readonly Move[]): Promise<Pick<Moved, "now" | "nextInMs"> & { readonly states: string }> {
-    const { client, offset, deadLimits } = this.#context;
+    const { client, offset, deadLimits, wire } = this.#context;
     const [maxDead, maxDeadAgeMs] = deadLimits;
     const args = {
       done: this.#key,
       ...{ now: offset(), number: ++this.#scripts, keepMs: keepReplyMs(this.#context) },
-      ...{ maxDead, maxDeadAgeMs, maxRecords: MAX_RECORDS },
-      moves: moves.map(({ from, position, old, to, payload, unlock, record }) => {
+      ...{ maxDead, maxDeadAgeMs, maxRecords: MAX_RECORDS, wire },
+      moves: moves.map(({ from, position, old, to, payload, unlock, record, follow = [] }) => {
         const [jid, ttl, body] = record ? packRecord(record) : [];
-        return { from, position, old, to, new: payload, jid: unlock, record: jid, ttl, body };
+        return {
+          ...{ from, position, old, to, new: payload, jid: unlock, record: jid, ttl, body },
+          follow: packFollow(follow),
+        };
       }),
     };
     const [states, now, next] = await client.run(SCRIPTS.move, args) as [string, number, number | ""];
@@ -130,8 +133,9 @@ function countFitting(moves: readonly Move[]): number {
   let bytes = 0;
   let max = MAX_MOVES;
   let count = 0;
-  for (const { position = 0, old, payload = "", record } of moves) {
+  for (const { position = 0, old, payload = "", record, follow = [] } of moves) {
     bytes += old.length + payload.length + (record?.body.length ?? 0);
+    for (const job of follow) bytes += job.payload.length;
     if (position >= MIN_DEEP_POSITION) max = MAX_DEEP_MOVES;
     if (count > 0 && (bytes > MAX_BYTES || count >= max)) break;
     count++;

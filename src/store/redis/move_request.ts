@@ -4,8 +4,12 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
+import { nameOf } from "../port/groups.ts";
+import type { NewJob } from "../port/jobs.ts";
 import type { NewRecord } from "../port/results.ts";
 import type { Arg } from "./client/encode.ts";
+import type { Args } from "./client/script_head.ts";
+import { withoutBrace } from "./enqueue.ts";
 import type { Context } from "./context.ts";
 
 /** One move. */
@@ -24,6 +28,8 @@ export interface Move {
   readonly unlock?: string;
   /** A record to keep in the same step. */
   readonly record?: NewRecord;
+  /** Jobs to store in the same step, as `Outcome.follow`. */
+  readonly follow?: readonly NewJob[];
 }
 
 /** The result of moves. */
@@ -41,6 +47,11 @@ export interface Moved {
 /** Makes the moves in order. See {@linkcode Mover}. */
 export function makeMoves({ mover }: Context, moves: readonly Move[]): Promise<Moved> {
   return mover.make(moves);
+}
+
+/** Returns the jobs that follow an end, as the scripts read them. Their payloads are objects. */
+export function packFollow(jobs: readonly NewJob[]): Args[] {
+  return jobs.map(({ queue, group, payload }) => ({ queue: nameOf(queue, group), payload: withoutBrace(payload)! }));
 }
 
 /** Returns the jid of a payload; empty if it has none. */

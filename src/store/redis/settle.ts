@@ -12,6 +12,7 @@ import type { LeaseBook } from "../ops/lease_book.ts";
 import { leasesKey } from "./keys.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
 import type { Args } from "./client/script_head.ts";
+import { packFollow } from "./move_request.ts";
 import { packRecord } from "./results.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
@@ -33,10 +34,10 @@ export async function settle(
   outcomes: readonly Outcome[],
 ): Promise<SettleResult> {
   if (outcomes.length === 0) return { lost: [], dropped: 0 };
-  const { client, offset, deadLimits } = context;
+  const { client, offset, deadLimits, wire } = context;
   const [maxDead, maxDeadAgeMs] = deadLimits;
   const packed = {
-    ...{ leases: leasesKey(worker), maxDead, maxDeadAgeMs, maxRecords: MAX_RECORDS },
+    ...{ leases: leasesKey(worker), maxDead, maxDeadAgeMs, maxRecords: MAX_RECORDS, wire },
     ...pack(outcomes, book.held(worker)),
   };
   return await retryLostReply(context, async () => {
@@ -53,15 +54,16 @@ export async function settle(
 
 /** Returns the lists of the script. */
 function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args {
-  const lists: Record<"locks" | "records" | "sleepers" | "waits" | "nodes" | "stepJobs", Args[]> = {
+  const lists: Record<"locks" | "records" | "sleepers" | "waits" | "nodes" | "stepJobs" | "follows", Args[]> = {
     locks: [],
     records: [],
     sleepers: [],
     waits: [],
     nodes: [],
     stepJobs: [],
+    follows: [],
   };
-  for (const { kind, token, unlock, jid, occurrence, record, steps, parent, batch } of outcomes) {
+  for (const { kind, token, unlock, jid, occurrence, record, steps, parent, batch, follow } of outcomes) {
     if (unlock !== undefined) lists.locks.push({ token, key: unlock, jid });
     if (occurrence !== undefined) lists.locks.push({ token, key: "", jid });
     if (record !== undefined) {
@@ -79,6 +81,7 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args {
       const { jid, step, state, child, outcome } = parent;
       lists.waits.push({ token, jid, step, state, child, outcome });
     }
+    if (follow !== undefined) lists.follows.push({ token, jobs: packFollow(follow) });
     if (batch?.node !== undefined) {
       const { id, from, to, node, result } = batch;
       lists.nodes.push({ token, batch: id, from, to, name: node, result });

@@ -22,6 +22,7 @@ import { transferPart } from "./transfer.ts";
 import { DueWatch } from "./wait/due_watch.ts";
 import { QueueWatch } from "./wait/queue_watch.ts";
 import { WakeChannel } from "./wait/wake_channel.ts";
+import { webhooksPart } from "./webhooks.ts";
 import { Workers } from "./workers.ts";
 
 /**
@@ -58,6 +59,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     logs: logsPart(context),
     series: redisSeries(context),
     classes: classesPart(context),
+    webhooks: webhooksPart(context),
     admin: adminPart(context),
     sessions: sessionsPart(context),
     transfer: transferPart(context),

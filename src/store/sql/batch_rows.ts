@@ -11,6 +11,7 @@ import { type BatchMember, type BatchRefusal, type MemberChange, TEND_LIMIT } fr
 import { type Body, type Engine, query } from "./body.ts";
 import * as flowRows from "./flow_rows.ts";
 import { partsOf } from "./step_rows.ts";
+import { followBatch } from "./webhooks.ts";
 import { workerIn } from "./workers.ts";
 
 const ROW = "SELECT * FROM batch WHERE id = ?1";
@@ -161,9 +162,14 @@ export class BatchChanges {
   }
 
   /** Notes that an event has happened, and pushes its callback. */
-  *#fire({ id, spec, parent }: BatchRow, event: BatchEvent, now: number, isPushed = true): Body<void> {
+  *#fire(batch: BatchRow, event: BatchEvent, now: number, isPushed = true): Body<void> {
+    const { id, spec, parent } = batch;
     yield query(`UPDATE batch SET ${event}_at = ?1 WHERE id = ?2`, [now, id]);
     if (!isPushed) return;
+    if (event === "complete") {
+      const follow = yield* followBatch(batch, now);
+      if (follow.length > 0) yield* this.#storeJobs(follow, now);
+    }
     const callback = (JSON.parse(spec) as BatchSpec).callbacks[event];
     if (callback === undefined) return;
     yield* this.#storeJobs([callback], now);

@@ -101,7 +101,7 @@ function* remove({ name, version }: CronRemoval): Body<number | undefined> {
 
 function* apply(
   engine: Engine,
-  { name, version, definition, state, jobs, awaited, records }: CronWrite,
+  { name, version, definition, state, jobs, awaited, records, follow = [] }: CronWrite,
   now: number,
 ): Body<number | undefined> {
   const [stored] = (yield query("SELECT * FROM cron WHERE name = ?1", [name])) as unknown as readonly CronRow[];
@@ -115,7 +115,7 @@ function* apply(
       ...[awaited ? 1 : 0, definition === undefined ? stored?.seen_at ?? 0 : now],
     ],
   );
-  yield* engine.storeJobs(jobs, now);
+  yield* engine.storeJobs([...jobs, ...follow], now);
   for (const record of records) yield* addEntry(`cron:${name}`, record, now);
   if (definition !== undefined) yield* announceChange();
   return next;

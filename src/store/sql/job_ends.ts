@@ -8,7 +8,10 @@
  */
 import { COUNTED_FIELD, type MemberEnd } from "../../job/batch.ts";
 import { STEPS_FIELD } from "../../job/step.ts";
+import type { Subscription } from "../../job/webhook.ts";
 import type { Outcome } from "../port/outcomes.ts";
+import { followsOf } from "../ops/follow.ts";
+import type { NewJob } from "../port/jobs.ts";
 import type { NewRecord } from "../port/results.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import { type Body, type Engine, query, type Row } from "./body.ts";
@@ -18,6 +21,7 @@ import { type JobRow, remove } from "./job_rows.ts";
 import * as results from "./results.ts";
 import { answerStep, type EndedBy, failParentOf, leaveWaiting } from "./step_rows.ts";
 import * as keys from "./push_keys.ts";
+import { subscribed } from "./webhooks.ts";
 
 /** The class of the error in the step that waits for a job, by how the job ended; else `Deleted`. */
 const ENDED_BY: Readonly<Record<string, EndedBy>> = { dead: "Killed", cancelled: "Cancelled" };
@@ -34,9 +38,14 @@ export class JobEnds {
   readonly batches: BatchChanges;
   readonly #gone: number[] = [];
   readonly #withSteps: string[] = [];
+  /** The jobs of webhooks. */
+  readonly #follow: NewJob[] = [];
+  readonly #storeJobs: Engine["storeJobs"];
+  #subscriptions: readonly Subscription[] | undefined;
   #hasRecords = false;
 
   constructor({ storeJobs }: Pick<Engine, "storeJobs">) {
+    this.#storeJobs = storeJobs;
     this.batches = new BatchChanges(storeJobs);
   }
 
@@ -47,12 +56,13 @@ export class JobEnds {
 
   /** Ends a job as its worker reports, which knows what the job holds: its payload isn't read. `bury` leaves it to be dead. */
   *noteOutcome(job: number, outcome: Outcome, now: number): Body<void> {
-    const { kind, jid, unlock, occurrence, batch, parent, steps, record } = outcome;
+    const { kind, jid, unlock, occurrence, batch, parent, steps, record, follow } = outcome;
     if (batch !== undefined) this.batches.noteMember(batch);
     if (parent !== undefined) yield* answerStep(parent, now);
     if (unlock !== undefined) yield* keys.unlock(unlock, jid);
     if (occurrence !== undefined && jid !== undefined) yield* endLive(jid);
     if (record !== undefined) yield* this.noteRecord(record, now);
+    if (follow !== undefined) this.#follow.push(...follow);
     if (kind === "bury" && steps) yield* leaveWaiting(jid ?? null);
     if (kind !== "ack" && kind !== "discard") return;
     this.#gone.push(job);
@@ -77,6 +87,10 @@ export class JobEnds {
       yield* failParentOf(row.payload, ENDED_BY[how] ?? "Deleted", now);
       this.batches.notePayload(row.payload, how);
     }
+    if (how === "dead" || how === "cancelled") {
+      this.#subscriptions ??= yield* subscribed();
+      this.#follow.push(...followsOf(this.#subscriptions, row.payload, { type: how, at: now }));
+    }
     if (how === "dead") return yield* leaveWaiting(row.jid);
     this.#gone.push(row.id);
     if (row.jid !== null && row.payload.includes(`"${STEPS_FIELD}"`)) this.#withSteps.push(row.jid);
@@ -99,6 +113,7 @@ export class JobEnds {
     yield* remove(this.#gone);
     yield* forgetSteps(this.#withSteps);
     if (this.#hasRecords) yield* results.trim(now);
+    if (this.#follow.length > 0) yield* this.#storeJobs(this.#follow.splice(0), now);
     yield* this.batches.apply(now);
   }
 }

@@ -81,9 +81,9 @@ function sort(
 }
 
 /** Returns whether just the row of the job has to go, as of most jobs. */
-export function leavesNothing({ kind, unlock, occurrence, batch, parent, steps, record }: Outcome): boolean {
+export function leavesNothing({ kind, unlock, occurrence, batch, parent, steps, record, follow }: Outcome): boolean {
   return (kind === "ack" || kind === "discard") && unlock === undefined && occurrence === undefined &&
-    batch === undefined && parent === undefined && !steps && record === undefined;
+    batch === undefined && parent === undefined && !steps && record === undefined && follow === undefined;
 }
 
 function* move(

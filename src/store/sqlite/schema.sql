@@ -237,6 +237,12 @@ CREATE TABLE class (
   declared_at INTEGER NOT NULL -- the last declaration, up to a day old
 ) STRICT, WITHOUT ROWID;
 
+-- At most one row: which webhook gets which events.
+CREATE TABLE webhook (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  subscriptions TEXT NOT NULL -- JSON
+) STRICT;
+
 -- Cron entries. A write names the version that it read: see port/cron.ts.
 
 CREATE TABLE cron (

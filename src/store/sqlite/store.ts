@@ -31,6 +31,7 @@ import { hasMail } from "../sql/mailbox.ts";
 import { stats } from "../sql/stats.ts";
 import { stepsPart } from "../sql/steps.ts";
 import { transferPart } from "../sql/transfer.ts";
+import { webhooksPart } from "../sql/webhooks.ts";
 import { workersPart } from "../sql/workers.ts";
 import { type Context, DIALECT } from "./context.ts";
 import { health } from "./database.ts";
@@ -105,6 +106,7 @@ export function sqliteStore(url: string, context: Context): Store {
     logs: logsPart(engine),
     series: sqlSeries(engine),
     classes: classesPart(engine),
+    webhooks: webhooksPart(engine),
     admin: {
       stats: (request = {}) => engine.read((at) => stats(engine.dialect, request, at)),
       health: () => health(context),

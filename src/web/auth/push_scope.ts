@@ -58,6 +58,7 @@ export const PUSH_SCOPE: Readonly<Record<keyof OptionsOn<"push"> | "class" | "ar
   backtrace: "free",
   log_level: "free",
   tags: "free",
+  notify: "free",
   // Pages and filters show the job under this class.
   display_class: "class",
   wrapped: "class",

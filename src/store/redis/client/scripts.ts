@@ -41,6 +41,7 @@ import steps from "../lua/steps.lua" with { type: "text" };
 import take from "../lua/take.lua" with { type: "text" };
 import transfer from "../lua/transfer.lua" with { type: "text" };
 import turns from "../lua/turns.lua" with { type: "text" };
+import webhooks from "../lua/webhooks.lua" with { type: "text" };
 import workers from "../lua/workers.lua" with { type: "text" };
 
 /** A script or a part of `lua/`. */
@@ -129,6 +130,7 @@ export const SCRIPTS = {
     "batchTend",
   ),
   ...scripts(classes, "declareClasses"),
+  ...scripts(webhooks),
   ...scripts(cron, "cronRead", "cronWrite"),
   ...scripts(debounce),
   ...scripts(enqueue, "enqueue"),

@@ -1,4 +1,4 @@
---- part batch: job groups
+--- part batch: job pushOnce announceBatch
 -- The counters of batches, in the hashes jobs:batch:ID. They follow the marks in the payloads of members
 -- (src/job/batch.ts). A script notes the changes of members, and applies them once, at its end, with `countMembers`.
 local noted, notedIds, notedNodes
@@ -59,36 +59,6 @@ local function refusalOf(id, worker, token, isAdmission)
   return closedAs
 end
 
--- Returns the name of the queue, or of the group in it, for a payload: port/groups.ts.
-local function nameFor(queue, payload)
-  local group = groupNamedIn(payload)
-  local job = not group and jobWith(payload, 'priority"')
-  if job and (job.priority == 'high' or job.priority == 'low') then group = '|' .. job.priority end
-  return group and queue .. '|' .. group or queue
-end
-
--- Pushes a job whose jid no other job has. job: queue, payload without its closing brace, at: ms, absent for now.
-local function pushOnce(now, wire, job)
-  local call = redis.call
-  if job.at and job.at > now then
-    call('ZADD', 'schedule', string.format('%.3f', job.at / 1000), job.payload .. '}')
-    -- It fails where the user may not publish; pollers then see it a second later.
-    redis.pcall('PUBLISH', 'jobs:wake', 'due')
-    return
-  end
-  local at = wire == '8' and string.format('%d', now) or string.format('%.3f', now / 1000)
-  local payload = job.payload .. ',"enqueued_at":' .. at .. '}'
-  local name = nameFor(job.queue, payload)
-  local pushed = redis.pcall('LPUSH', 'queue:' .. name, payload)
-  -- A queue whose key has another type must not prevent the end of a job: the poller reports it.
-  if type(pushed) == 'table' then
-    call('SADD', 'queues', job.queue)
-    call('ZADD', 'schedule', string.format('%.3f', now / 1000), job.payload .. '}')
-  else
-    apart(notePush, name, 1)
-  end
-end
-
 local function pushCallback(now, key, event, parent)
   local queue, payload, wire = unpack(redis.call('HMGET', key, event .. ':queue', event .. ':payload', 'wire'))
   if not queue or not payload then return end
@@ -107,7 +77,9 @@ local function advanceBatch(now, id, grown)
   local parent, counted = row[14], row[15]
   local function fire(event, isPushed)
     call('HSET', key, event .. '_at', now)
-    if isPushed then pushCallback(now, key, event, parent) end
+    if not isPushed then return end
+    pushCallback(now, key, event, parent)
+    if event == 'complete' then apart(announceBatch, now, id) end
   end
   if dead + failed > 0 and not row[9] then fire('death', true) end
   if closedAs == 'abandoned' and not row[10] then fire('abandoned', true) end

@@ -1,4 +1,4 @@
---- part flow: job batch
+--- part flow: job batch pushOnce
 -- The nodes of flows, in the hashes jobs:flow:ID. Per node NAME: s:NAME "STATE MS", n:NAME how many
 -- nodes it waits for, j:NAME its job and class (JSON), f:NAME the names after it (JSON), p:NAME its payload while it waits,
 -- r:NAME its result (JSON), x:NAME the effect of its end on the nodes after it ("run" or "cancel"), pos:NAME the progress

@@ -1,4 +1,4 @@
---- script move(done; now, number, keepMs, maxDead, maxDeadAgeMs, maxRecords, moves[from, position, old, to, new, jid, record, ttl, body]) allow-oom: job addMember endDebounce replace trimDead takeOut failParent endJob groups batch flow records
+--- script move(done; now, number, keepMs, maxDead, maxDeadAgeMs, maxRecords, wire, moves[from, position, old, to, new, jid, record, ttl, body, follow[queue, payload]]) allow-oom: job addMember endDebounce replace trimDead takeOut failParent endJob groups batch flow records pushOnce
 -- Compare and move: moves each entry from one place to another if its member is still there, byte for byte. Sent again
 -- because its reply was lost, it moves nothing, and returns the same.
 --
@@ -9,7 +9,7 @@
 -- moves    from: key of its place (queue:NAME, or a set); position: that in a queue; old: its member; to: key of its new place
 --           (queue:NAME, to its back; dead; "" to delete it); new: its new member, "" if unchanged; jid: that of a job that
 --           ends with this, whose unique lock is released, "" for none; record: jid of the record to keep, "" for none; ttl: in
---           ms, "" without a limit; body
+--           ms, "" without a limit; body; follow: jobs to push, their payloads without closing brace
 -- Result   a string with, per entry, 1 if it was moved, 0 if its member doesn't exist, ? if it isn't near its position;
 --          now in ms; ms until the earliest member of `retry` or `schedule` ("" if both are empty)
 -- O(log M) per entry of a set of M members. Entries of a queue: see `takeOut`; one walk from the nearer end for all
@@ -63,6 +63,7 @@ local function move()
         local how = to == '' and (recorded == '' and 'deleted' or 'cancelled') or new
         if how then noteMember(batch, counted, how, node) end
       end
+      for _, job in ipairs(entry.follow) do apart(pushOnce, now, wire, job) end
       if recorded ~= '' then keepRecord(now, recorded, entry.ttl, entry.body) end
     end
     moved[#moved + 1] = state

@@ -1,9 +1,10 @@
---- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], runs[first, count, batch, from, to], outcomes[kind, tokens[], delays[], payloads[]]) allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records
+--- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, wire, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], follows[token, jobs[queue, payload]], runs[first, count, batch, from, to], outcomes[kind, tokens[], delays[], payloads[]]) allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records pushOnce
 -- Ends leases: applies each outcome, deletes the lease, and counts finished and failed jobs, in one step.
 --
 -- leases    jobs:leases:WORKER
 -- maxDead, maxDeadAgeMs  of `dead`
 -- maxRecords  how many records are kept
+-- wire      7 or 8
 -- locks     to release; key "": the job is the live job of a cron entry
 -- records   to keep; ttl in ms ("": without a limit)
 -- sleepers  snoozed jobs with steps
@@ -11,6 +12,7 @@
 --           outcome: members of JSON
 -- nodes     of flows; from, to: old and new state; result: JSON, or ""
 -- stepJobs  jobs with steps that end; dies: "1" if they die
+-- follows   jobs to push after these; payload: without its closing brace
 -- runs      consecutive outcomes that a batch counts alike; first: place of the first one (from 1); from, to: old and new state
 -- outcomes  in groups of consecutive ones of a kind:
 --             "ack", "discard", "release"
@@ -37,7 +39,7 @@ end
 
 local lost = {}
 -- Token → true for each lease that this script has ended. False if nothing needs it.
-local ended = #locks + #records + #waits + #nodes + #stepJobs > 0 and {}
+local ended = #locks + #records + #waits + #nodes + #stepJobs + #follows > 0 and {}
 
 -- Ends a lease. Returns false if the worker has lost it.
 local function endLease(token)
@@ -189,6 +191,15 @@ for _, job in ipairs(stepJobs) do
 end
 for from = 1, #deleted, 1000 do
   call('UNLINK', unpack(deleted, from, math.min(from + 999, #deleted)))
+end
+
+-- Push the jobs that follow. The same token counts once.
+local followed = {}
+for _, follow in ipairs(follows) do
+  if ended[follow.token] and not followed[follow.token] then
+    followed[follow.token] = true
+    for _, job in ipairs(follow.jobs) do apart(pushOnce, now, wire, job) end
+  end
 end
 
 -- Finish the waits of other jobs for ended jobs, and note the ends of flow nodes.

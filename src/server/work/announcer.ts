@@ -1,0 +1,93 @@
+/**
+ * The announcer: makes the jobs of webhooks that follow from what a worker ends. They are stored with that end.
+ *
+ * It knows the subscriptions as the store had them up to {@linkcode REFRESH_MS} ago: another worker may have started with others.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { JidMaker } from "../../job/jid.ts";
+import type { Job } from "../../job/job.ts";
+import {
+  deliveriesOf,
+  type JobEnd,
+  jobNotice,
+  type Notice,
+  type Subject,
+  type Subscription,
+} from "../../job/webhook.ts";
+import type { EndedFacts, EndListener } from "../../store/ops/outcome.ts";
+import type { NewJob } from "../../store/port/jobs.ts";
+import type { WebhookStore } from "../../store/port/webhooks.ts";
+import type { LoopBody } from "../component.ts";
+
+/** How late a worker notices other subscriptions. */
+const REFRESH_MS = 15_000;
+
+export interface AnnouncerOptions {
+  readonly store: { readonly webhooks: WebhookStore };
+  readonly clock: Clock;
+  /** The subscriptions of this worker's configuration, which replace those of the store. Default: none are configured. */
+  readonly configured?: readonly Subscription[] | undefined;
+}
+
+export class Announcer implements LoopBody<void>, EndListener {
+  readonly name = "announcer";
+  readonly #options: AnnouncerOptions;
+  readonly #ids = new JidMaker();
+  readonly #attempted = Promise.withResolvers<void>();
+  #subscriptions: readonly Subscription[] = [];
+  #isDeclared = false;
+  #freshUntil = -Infinity;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: AnnouncerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves after the first attempt to read the subscriptions. */
+  get attempted(): Promise<void> {
+    return this.#attempted.promise;
+  }
+
+  async step(): Promise<void> {
+    const { store: { webhooks }, configured, clock } = this.#options;
+    try {
+      if (configured !== undefined && !this.#isDeclared) await webhooks.declare(configured);
+      this.#isDeclared = true;
+      this.#subscriptions = await webhooks.read();
+      this.#freshUntil = clock.monotonic() + REFRESH_MS;
+    } finally {
+      this.#attempted.resolve();
+    }
+  }
+
+  /** Reads the subscriptions, unless it did so shortly before: for a process whose workers have no loop. */
+  async keepFresh(): Promise<void> {
+    if (this.#options.clock.monotonic() < this.#freshUntil) return;
+    await (this.#reading ??= this.step().finally(() => this.#reading = undefined));
+  }
+
+  rest(_result: void, signal: AbortSignal): Promise<void> {
+    return this.#options.clock.sleep(REFRESH_MS, signal);
+  }
+
+  /** Returns the jobs that follow from the end of a job; undefined if none do. */
+  follow(job: Job, type: JobEnd, { error, result }: EndedFacts): readonly NewJob[] | undefined {
+    if (this.#subscriptions.length === 0) return undefined;
+    const at = this.#options.clock.now();
+    return this.#deliveries(...jobNotice(job, { id: this.#ids.next(at), type, at, error, result }));
+  }
+
+  /** Returns the jobs that follow from something else; undefined if none do. */
+  followEvent({ type, data }: Pick<Notice, "type" | "data">, subject: Subject): readonly NewJob[] | undefined {
+    if (this.#subscriptions.length === 0) return undefined;
+    const at = this.#options.clock.now();
+    return this.#deliveries({ id: this.#ids.next(at), type, at, data }, subject);
+  }
+
+  #deliveries(notice: Notice, subject: Subject): readonly NewJob[] | undefined {
+    const deliveries = deliveriesOf(this.#subscriptions, notice, subject);
+    return deliveries.length === 0 ? undefined : deliveries;
+  }
+}
