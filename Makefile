@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help deno demo shop run check test bench bench-peers simulate soak fmt compile package release library clients image docs clean
 
-# How long a soak lasts, on which store (sqlite, redis or both), and its seed; empty for any.
+# How long a soak lasts, on which store (sqlite, redis, postgres, or both: the first two), and its seed; empty for any.
 MINUTES = 1
 STORE = both
 SEED =
@@ -26,8 +26,8 @@ help: ## List the targets
 deno: ## Get the toolchain, and say which it is
 	@$(DENO) --version && echo "$$deno"
 
-demo: ## Watch a worker, its dashboard and live jobs, until a key is pressed
-	@$(DENO) task --quiet demo
+demo: ## Watch a worker, its dashboard and live jobs, until a key is pressed (STORE=postgres, redis or an address for another store)
+	@$(DENO) task --quiet demo $(filter-out both,$(STORE))
 
 shop: ## Run the example shop: 50,000 newsletters at 100 a second (ARGS="sqlite:shop.db 500" for another store and number)
 	@$(DENO) run -A examples/shop/main.ts $(ARGS)

@@ -1,9 +1,13 @@
 /**
- * `make demo`: a worker with its dashboard on a temporary store, and jobs of several kinds pushed over HTTP. On a terminal it
+ * `make demo`: a worker with its dashboard on a temporary store, and jobs of several kinds pushed over HTTP. The store is a SQLite
+ * file, or that of the first argument: `postgres` or `redis` for a server that ends with the demo, or an address. On a terminal it
  * redraws its progress and shows live traffic for a minute; then the dashboard stays for another minute, or until a key is pressed.
  * Elsewhere it prints plain lines and ends within 20 seconds.
  * Exits with 1 unless every job ended as it should.
  */
+import { hidePassword } from "../src/store/port/hide_password.ts";
+import { startServer } from "../tests/support/servers.ts";
+import { MissingTool } from "../tests/support/tools.ts";
 
 const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
 /** How long new jobs are pushed. */
@@ -50,8 +54,10 @@ Deno.addSignalListener("SIGINT", () => {
 });
 
 const handlers = "examples/handlers.js";
-const store = `sqlite:${folder}/demo.db`;
-console.log(`Starting: jobs run ${handlers} --concurrency ${CONCURRENCY} --web ${port}`);
+const [kind = "sqlite"] = Deno.args;
+const server = kind === "postgres" || kind === "redis" ? await serverOf(kind) : undefined;
+const store = server?.url() ?? (kind === "sqlite" ? `sqlite:${folder}/demo.db` : kind);
+console.log(`Starting: jobs run ${handlers} --concurrency ${CONCURRENCY} --web ${port} --store ${hidePassword(store)}`);
 const worker = new Deno.Command(Deno.execPath(), {
   args: ["run", "-A", "--no-prompt", "main.ts", "run", handlers, "-c", `${CONCURRENCY}`, "--web", `${port}`],
   env: { JOBS_STORE: store, JOBS_LOG_FILE: log, JOBS_LOG_FORMAT: "pretty" },
@@ -74,6 +80,7 @@ try {
     console.error(await Deno.readTextFile(log).catch(() => "The worker logged nothing"));
   }
   await Deno.remove(folder, { recursive: true });
+  await server?.[Symbol.asyncDispose]();
 }
 if (!isComplete && !isInterrupted) {
   console.error("The jobs did not end as they should. The worker's log is above.");
@@ -86,6 +93,19 @@ Try it. Keep a worker running with \`make run\`, and in a second terminal:
   ./jobs top                     watch queues, workers and running jobs
 `);
 Deno.exit(0); // a read of a key may be pending
+
+/** Starts a server, or ends the demo where it isn't installed. */
+async function serverOf(kind: "postgres" | "redis"): Promise<AsyncDisposable & { url(): string }> {
+  const server = await startServer(kind).catch((error) => {
+    if (!(error instanceof MissingTool)) throw error;
+    const packageOf = kind === "postgres" ? "postgresql" : "redis-server";
+    console.error(
+      `Store "${kind}" isn't installed: install the package ${packageOf}, or give an address (STORE=${kind}://…)`,
+    );
+    Deno.exit(1);
+  });
+  return server!;
+}
 
 /** Keeps the dashboard for a while, or until a key is pressed. */
 async function stay(): Promise<void> {
@@ -101,6 +121,7 @@ async function show(): Promise<boolean> {
   let [pushed, flaky, doomed] = [0, 0, 0];
   let shownAt = 0;
   const started = performance.now();
+  const before = await read();
   let endedTraffic: number | undefined;
   for (let tick = 0;; tick++) {
     const elapsed = performance.now() - started;
@@ -111,7 +132,7 @@ async function show(): Promise<boolean> {
       doomed += jobs.filter((job) => job.class === "Doomed").length;
       await push(jobs);
     } else endedTraffic ??= performance.now();
-    const stats = await read();
+    const stats = since(before, await read());
     const open = stats.queued + stats.scheduled + stats.retrying + stats.running;
     if (isTerminal) draw(stats, pushed, open, elapsed);
     else if (performance.now() - shownAt >= LINE_MS) {
@@ -169,6 +190,12 @@ async function push(jobs: readonly unknown[]): Promise<void> {
 
 async function read(): Promise<Stats> {
   return await (await fetch(`${url}/api/v1/stats`)).json();
+}
+
+/** The counts of this demo: a store that was given may have jobs of before. */
+function since(before: Stats, now: Stats): Stats {
+  const names = Object.keys(now) as (keyof Stats)[];
+  return Object.fromEntries(names.map((name) => [name, now[name] - before[name]])) as unknown as Stats;
 }
 
 /** Waits until the dashboard responds and the worker takes jobs. */

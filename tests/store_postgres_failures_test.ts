@@ -15,7 +15,12 @@ import { startPostgres } from "./support/postgres.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
 
 const postgres = await startPostgres({ config: { wal_level: "logical" } });
-Deno.test.afterAll(async () => await postgres[Symbol.asyncDispose]());
+/** Its connections stay open when a test ends. */
+const stuck = await TcpProxy.start(postgres.port);
+Deno.test.afterAll(async () => {
+  await stuck[Symbol.asyncDispose]();
+  await postgres[Symbol.asyncDispose]();
+});
 
 const connect = (url: string) =>
   Client.create(parseAddress(url), { waitMs: 10_000, replyTimeoutMs: 500, idleTimeoutMs: 200 });
@@ -34,6 +39,27 @@ Deno.test("a silent line is left, for statements and transactions", async () => 
     assertEquals((await ask())[0]!.one, 1);
   }
   await client.close();
+});
+
+Deno.test("a store that closes while it connects leaves no timer and no connection", async () => {
+  stuck.weather = "held";
+  const store = await openStore(`${postgres.url(await postgres.create())}?listen=127.0.0.1:${stuck.port}`);
+  const waiting = store.watch({ work: ["default"] }, new AbortController().signal);
+  await until(() => stuck.accepted > 0, () => "it connects");
+  await store[Symbol.asyncDispose]();
+  assertEquals(await waiting, false);
+});
+
+Deno.test("a host that closes connections at once is reported, and the next one is used", async () => {
+  await using proxy = await TcpProxy.start(postgres.port);
+  proxy.weather = "closed";
+  const client = await Client.create(parseAddress(postgres.url("postgres", proxy.port)), { waitMs: 100 });
+  await assertRejects(() => client.run("SELECT 1"), StoreError, "closed the connection at once");
+  await client.close();
+  const hosts = `postgres://postgres@127.0.0.1:${proxy.port},127.0.0.1:${postgres.port}/postgres`;
+  const other = await connect(hosts);
+  assertEquals((await other.run("SELECT 1 AS one"))[0]!.one, 1);
+  await other.close();
 });
 
 Deno.test("a client that stands still in a transaction holds up no other one, and repeats it", async () => {

@@ -16,12 +16,12 @@ const TRIPS: Readonly<Record<string, number>> = {
   "jobs.settle": 2,
   "jobs.stillLeased": 2,
   "jobs.promote": 19,
-  "jobs.rescue": 32,
+  "jobs.rescue": 33,
   "jobs.hasQueuedJobs": 6,
   "jobs.find": 2,
   "jobs.edit": 52,
   "workers.heartbeat": 10,
-  "workers.deregister": 14,
+  "workers.deregister": 15,
   "workers.list": 3,
   "workers.note": 4,
   "workers.claim": 12,
@@ -64,7 +64,7 @@ const TRIPS: Readonly<Record<string, number>> = {
   "sessions.isLive": 2,
   "transfer.mark": 9,
   "transfer.read": 11,
-  "transfer.put": 20,
+  "transfer.put": 21,
   "transfer.drop": 66,
 };
 

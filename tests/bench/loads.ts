@@ -4,10 +4,11 @@
  * @module
  */
 import { startRedis } from "../support/redis.ts";
+import { openPostgres } from "./postgres.ts";
 import { formatNumber, formatSpread, inTurn, printTable, runScript, spreadOf } from "./measure.ts";
 import type { Feature, Load, LoadResult } from "./load.ts";
 
-/** A table of loads, each measured on both stores. */
+/** A table of loads, each measured on all stores. */
 interface LoadTable {
   readonly title: string;
   /** The difference between the rows. */
@@ -147,7 +148,8 @@ export function loadTables(scale: number): Readonly<Record<string, LoadTable>> {
 /** Measures and prints a table, for one store after the other. */
 export async function printLoads(table: LoadTable, folder: string, rounds: number): Promise<void> {
   await using redis = await startRedis();
-  const stores = {
+  await using postgres = await openPostgres();
+  const stores: Record<string, (load: Load) => Promise<LoadResult>> = {
     async SQLite(load: Load) {
       const path = await Deno.makeTempFile({ dir: folder, suffix: ".db" });
       try {
@@ -160,6 +162,10 @@ export async function printLoads(table: LoadTable, folder: string, rounds: numbe
       await redis.cli("FLUSHALL");
       return await runScript<LoadResult>("load.ts", redis.url, JSON.stringify(load));
     },
+    ...(postgres.problem === undefined && {
+      PostgreSQL: async (load: Load) =>
+        await runScript<LoadResult>("load.ts", await postgres.empty(), JSON.stringify(load)),
+    }),
   };
   for (const [store, run] of Object.entries(stores)) {
     console.log(`### ${table.title}: ${store}\n`);

@@ -26,6 +26,7 @@ import {
   runScript,
   spreadOf,
 } from "./measure.ts";
+import { openPostgres } from "./postgres.ts";
 import type { ScheduledResult } from "./scheduled.ts";
 import type { TurnsResult } from "./turns.ts";
 import type { UnderLoadResult } from "./under_load.ts";
@@ -71,6 +72,7 @@ try {
 /** Plain jobs at several settings, and what the log costs. */
 async function drain(): Promise<void> {
   await using redis = await startRedis();
+  await using postgres = await openPostgres();
   let files = 0;
   const jobs = Math.round(200_000 * scale);
   const on = (store: () => string, load: Partial<Load> = {}) => async () => {
@@ -88,6 +90,8 @@ async function drain(): Promise<void> {
     "Redis, concurrency 50": on(() => redis.url, { concurrency: 50 }),
     "SQLite, take and settle alone": on(sqlite("full"), { bare: true }),
     "Redis, take and settle alone": on(() => redis.url, { bare: true }),
+    ...postgres.row((url) => on(() => url)()),
+    ...postgres.row((url) => on(() => url, { bare: true })(), "take and settle alone"),
   }, rounds);
   console.log("### No-op jobs, concurrency 10, nothing logged\n");
   printTable(
@@ -104,12 +108,14 @@ async function drain(): Promise<void> {
 /** From a push in one process to the start in another that is idle. */
 async function latency(): Promise<void> {
   await using redis = await startRedis();
+  await using postgres = await openPostgres();
   const pushes = String(Math.max(100, Math.round(500 * scale)));
   const results = await inTurn({
     "SQLite, full": () => runScript<LatencyResult>("latency.ts", `sqlite:${folder}/latency.db`, pushes),
     "SQLite, normal": () =>
       runScript<LatencyResult>("latency.ts", `sqlite:${folder}/normal.db?durability=normal`, pushes),
     "Redis": () => runScript<LatencyResult>("latency.ts", redis.url, pushes),
+    ...postgres.row((url) => runScript<LatencyResult>("latency.ts", url, pushes)),
   }, rounds);
   console.log("### From a push in one process to the start in another that is idle, ms\n");
   printTable(
@@ -155,6 +161,7 @@ async function busy(): Promise<void> {
 /** From a push to the start of a job whose turn is before a backlog. */
 async function turns(): Promise<void> {
   await using redis = await startRedis();
+  await using postgres = await openPostgres();
   const backlog = String(Math.max(10_000, Math.round(1_000_000 * scale)));
   let files = 0;
   const results = await inTurn({
@@ -163,6 +170,7 @@ async function turns(): Promise<void> {
       await redis.cli("FLUSHALL");
       return await runScript<TurnsResult>("turns.ts", redis.url, backlog);
     },
+    ...postgres.row((url) => runScript<TurnsResult>("turns.ts", url, backlog)),
   }, rounds);
   console.log(`### From push to start behind ${Number(backlog).toLocaleString("en")} jobs of one group, ms\n`);
   printTable(
@@ -180,10 +188,12 @@ async function turns(): Promise<void> {
 /** How late jobs start that are due at a steady rate. */
 async function scheduled(): Promise<void> {
   await using redis = await startRedis();
+  await using postgres = await openPostgres();
   const jobs = String(Math.max(1_000, Math.round(10_000 * scale)));
   const results = await inTurn({
     "SQLite": () => runScript<ScheduledResult>("scheduled.ts", `sqlite:${folder}/scheduled.db`, jobs),
     "Redis": () => runScript<ScheduledResult>("scheduled.ts", redis.url, jobs),
+    ...postgres.row((url) => runScript<ScheduledResult>("scheduled.ts", url, jobs)),
   }, rounds);
   console.log("### Scheduled jobs, 1,000 due per second: how late they start, ms\n");
   printTable(
@@ -214,6 +224,7 @@ async function cores(): Promise<void> {
 /** The steps of flows with many nodes, and the memory of batches. */
 async function flows(): Promise<void> {
   await using redis = await startRedis();
+  await using postgres = await openPostgres();
   const nodes = Math.min(10_000, Math.max(1_000, Math.round(10_000 * scale)));
   let files = 0;
   const results = await inTurn({
@@ -222,6 +233,7 @@ async function flows(): Promise<void> {
       await redis.cli("FLUSHALL");
       return await runScript<FlowCosts>("flows.ts", redis.url, `${nodes}`);
     },
+    ...postgres.row((url) => runScript<FlowCosts>("flows.ts", url, `${nodes}`)),
   }, rounds);
   console.log(`### Flows of ${nodes.toLocaleString("en")} nodes: one settle, ms\n`);
   printTable(
@@ -263,6 +275,7 @@ async function workers(): Promise<void> {
 /** A worker with nothing to do: how much of a core it uses. */
 async function idle(): Promise<void> {
   await using redis = await startRedis();
+  await using postgres = await openPostgres();
   const share = async (url: string) => {
     const args = ["run", "examples/handlers.js", "--store", url, "--log-level", "error"];
     const worker = new Deno.Command(`${ROOT}jobs`, { args, cwd: ROOT, stdin: "null" }).spawn();
@@ -278,5 +291,6 @@ async function idle(): Promise<void> {
   printTable(["store", "% of a core"], [
     ["SQLite", formatNumber(await share(`sqlite:${folder}/idle.db`))],
     ["Redis", formatNumber(await share(redis.url))],
+    ...(postgres.problem === undefined ? [["PostgreSQL", formatNumber(await share(await postgres.empty()))]] : []),
   ]);
 }

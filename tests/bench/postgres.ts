@@ -1,55 +1,51 @@
 /**
- * A PostgreSQL server for the systems that need one, with the settings that it is installed with. A push there is synced to the
- * disk.
+ * A PostgreSQL server for the stores and systems that need one, with the settings that it is installed with: a push there is synced
+ * to the disk.
  *
  * @module
  */
+import { startPostgres } from "../support/postgres.ts";
 
-/** A running server. */
+/** A server, if there is one. */
 export interface Postgres extends AsyncDisposable {
-  readonly version: string;
-  /** Of an empty database. */
-  readonly url: string;
-  /** Empties the database. */
-  empty(): Promise<void>;
+  readonly version: string | undefined;
+  /** Why there is none. */
+  readonly problem: string | undefined;
+  /** Returns the address of an empty database, which replaces the one before. */
+  empty(): Promise<string>;
+  /** Returns a row of a table, measured on an empty database; none without a server. */
+  row<Result>(
+    run: (url: string) => Promise<Result>,
+    what?: string,
+  ): Readonly<Record<string, () => Promise<Result>>>;
 }
 
-/** Starts a server with its data in a folder, as the user `postgres` if this is root. Returns why it can't. */
-export async function startPostgres(parent: string): Promise<Postgres | { readonly problem: string }> {
-  const folder = `${parent}/postgres`;
-  const as = Deno.uid() === 0 ? ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--init-groups", "--"] : [];
-  const run = async (...command: string[]): Promise<string> => {
-    const [program, ...args] = [...as, ...command];
-    const output = await new Deno.Command(program!, { args, cwd: folder, stdin: "null" }).output();
-    if (!output.success) throw new Error(new TextDecoder().decode(output.stderr).trim().split("\n").at(-1));
-    return new TextDecoder().decode(output.stdout).trim();
-  };
-  await Deno.mkdir(folder);
+/** Starts a server. */
+export async function openPostgres(): Promise<Postgres> {
   try {
-    if (as.length > 0) {
-      await Deno.chmod(parent, 0o755);
-      const { success } = await new Deno.Command("chown", { args: ["postgres", folder] }).output();
-      if (!success) return { problem: "no user postgres" };
-    }
-    await run("initdb", "-D", `${folder}/data`, "--auth", "trust");
-    const options = `-c listen_addresses= -c unix_socket_directories=${folder}`;
-    await run("pg_ctl", "-D", `${folder}/data`, "-o", options, "-l", `${folder}/log`, "-w", "start");
-    const version = /[\d.]+/.exec(await run("postgres", "--version"))![0];
-    const user = as.length > 0 ? "postgres" : await run("id", "-un");
-    const ask = (statement: string) => run("psql", "-h", folder, "-q", "-d", "postgres", "-c", statement);
-    await ask("CREATE DATABASE peers");
+    const server = await startPostgres({ asInstalled: true });
+    let database: string | undefined;
+    const empty = async () => {
+      if (database !== undefined) await server.sql(`DROP DATABASE ${database} WITH (FORCE)`);
+      database = await server.create();
+      return server.url(database);
+    };
     return {
-      version,
-      url: `postgresql://${user}@/peers?host=${encodeURIComponent(folder)}`,
-      empty: async () => {
-        await ask("DROP DATABASE peers WITH (FORCE)");
-        await ask("CREATE DATABASE peers");
-      },
-      [Symbol.asyncDispose]: async () => {
-        await run("pg_ctl", "-D", `${folder}/data`, "-m", "immediate", "-w", "stop");
-      },
+      version: server.version,
+      problem: undefined,
+      empty,
+      row: (run, what) => ({ [what ? `PostgreSQL, ${what}` : "PostgreSQL"]: async () => await run(await empty()) }),
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   } catch (error) {
-    return { problem: error instanceof Deno.errors.NotFound ? "no PostgreSQL" : (error as Error).message };
+    const problem = (error as Error).message;
+    const none = () => Promise.reject(new Error(problem));
+    return {
+      version: undefined,
+      problem,
+      empty: none,
+      row: () => ({}),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
   }
 }

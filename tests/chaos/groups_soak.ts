@@ -2,7 +2,7 @@
  * Groups of limit 1 while workers are killed all the time and frozen past their heartbeat timeout. Counts the runs of one group
  * that overlap between living workers, by the store's clock, and exits with 1 if there is one or a group is left behind.
  *
- *   GROUPS=1000 SECONDS=60 KILL_EVERY_MS=200 WORKERS=6 deno run -A tests/chaos/groups_soak.ts [redis]
+ *   GROUPS=1000 SECONDS=60 KILL_EVERY_MS=200 WORKERS=6 deno run -A tests/chaos/groups_soak.ts [redis | postgres]
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { systemClock } from "../../src/clock.ts";
 import { openStore } from "../../src/store/open.ts";
 import { until } from "../support/eventually.ts";
 import { temporaryFolder } from "../support/process.ts";
-import { startRedis } from "../support/redis.ts";
+import { startServer, type StoreKind } from "../support/servers.ts";
 import { jobOf, overlaps, TTL_MS, Worker } from "./group_workers.ts";
 
 const setting = (name: string, usual: number) => Number(Deno.env.get(name) ?? usual);
@@ -24,8 +24,9 @@ const FREEZE_EACH = 8;
 const REFILL = 1_000;
 
 await using folder = await temporaryFolder();
-await using redis = Deno.args[0] === "redis" ? await startRedis() : undefined;
-const url = redis?.url ?? `sqlite:${folder.path}/jobs.db`;
+const kind = (Deno.args[0] ?? "sqlite") as StoreKind;
+await using server = await startServer(kind);
+const url = server?.url() ?? `sqlite:${folder.path}/jobs.db`;
 await using store = await openStore(url);
 await store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
 
@@ -82,7 +83,7 @@ const runs = [...workers, ...ended].flatMap((worker) => worker.runs);
 const missing = pushed - new Set(runs.map(({ jid }) => jid)).size;
 const found = overlaps(runs);
 console.log({
-  store: redis ? "redis" : "sqlite",
+  store: kind,
   ...counts,
   jobs: pushed,
   runs: runs.length,

@@ -1,8 +1,8 @@
 /**
- * Durable steps for minutes: at an interval one worker is killed, frozen past the heartbeat timeout or restarted, and Redis is
- * killed twice. Exits with 1 if a step that was not in flight ran twice, a value changed, or a job didn't end.
+ * Durable steps for minutes: at an interval one worker is killed, frozen past the heartbeat timeout or restarted, and the server
+ * of the store is killed twice. Exits with 1 if a step that was not in flight ran twice, a value changed, or a job didn't end.
  *
- *   JOBS=500 SECONDS=120 EVERY_MS=200 WORKERS=4 deno run -A tests/chaos/steps_soak.ts [redis]
+ *   JOBS=500 SECONDS=120 EVERY_MS=200 WORKERS=4 deno run -A tests/chaos/steps_soak.ts [redis | postgres]
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { systemClock } from "../../src/clock.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { Bench } from "../support/bench.ts";
 import { type JobsProcess, MORTAL } from "../support/process.ts";
-import { startRedis } from "../support/redis.ts";
+import { startServer, type StoreKind } from "../support/servers.ts";
 import { SAGA_HANDLERS, Sagas } from "./sagas.ts";
 
 const setting = (name: string, usual: number) => Number(Deno.env.get(name) ?? usual);
@@ -19,14 +19,14 @@ const SECONDS = setting("SECONDS", 120);
 const EVERY_MS = setting("EVERY_MS", 200);
 const WORKERS = setting("WORKERS", 4);
 const CONCURRENCY = 4;
-const REDIS_RESTARTS = 2;
+const SERVER_RESTARTS = 2;
 /** A worker is left alone for this long after it is ready: else no job would get on where starting takes longer than living. */
 const MIN_LIFE_MS = setting("MIN_LIFE_MS", 1_000);
 /** Past the heartbeat timeout of 3 s, and past the time in which the others notice it. */
 const FREEZE_MS = 6_000;
 
-await using redis = Deno.args[0] === "redis" ? await startRedis({ aof: "always" }) : undefined;
-await using bench = await Bench.open(redis?.url);
+await using server = await startServer((Deno.args[0] ?? "sqlite") as StoreKind);
+await using bench = await Bench.open(server?.url());
 await using stack = new AsyncDisposableStack();
 
 /** A worker and its state. */
@@ -50,7 +50,7 @@ async function start(): Promise<One> {
 
 const workers = await Promise.all(Array.from({ length: WORKERS }, start));
 const sagas = await Sagas.push(bench, JOBS);
-const counts = { killed: 0, frozen: 0, restarted: 0, redis: 0 };
+const counts = { killed: 0, frozen: 0, restarted: 0, server: 0 };
 const frozen = new Set<number>();
 const pending: Promise<void>[] = [];
 let turn = 0;
@@ -89,12 +89,12 @@ async function disturb(): Promise<void> {
 
 const begun = systemClock.monotonic();
 const elapsedMs = () => systemClock.monotonic() - begun;
-const restartAt = Array.from({ length: redis ? REDIS_RESTARTS : 0 }, (_, i) => SECONDS * 1_000 * (i + 1) / 3);
+const restartAt = Array.from({ length: server ? SERVER_RESTARTS : 0 }, (_, i) => SECONDS * 1_000 * (i + 1) / 3);
 const signalling = (async () => {
   while (elapsedMs() < SECONDS * 1_000) {
     await systemClock.sleep(1_000);
     await sagas.progress().catch((error) => {
-      if (!(error instanceof StoreError)) throw error; // Redis is down: the next turn sends the signal
+      if (!(error instanceof StoreError)) throw error; // The server is down: the next turn sends the signal
     });
   }
 })();
@@ -102,9 +102,9 @@ while (elapsedMs() < SECONDS * 1_000) {
   await systemClock.sleep(EVERY_MS);
   if (restartAt.length > 0 && elapsedMs() > restartAt[0]!) {
     restartAt.shift();
-    counts.redis++;
-    await redis!.kill();
-    await redis!.start();
+    counts.server++;
+    await server!.kill();
+    await server!.start();
   }
   await disturb();
 }

@@ -7,12 +7,12 @@ import { until } from "../support/eventually.ts";
 import { jobsCommand } from "../support/command.ts";
 import { freePort } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
-import { GatewayLine } from "./gateway_line.ts";
 import type { Target } from "./disturbance.ts";
 import type { Ground } from "./ground.ts";
 import type { Incidents } from "./incidents.ts";
 import { QUEUES } from "./kinds.ts";
 import { type Ending, Program } from "./program.ts";
+import { ProxyLine } from "./proxy_line.ts";
 
 /** The options of the programs. */
 export interface CastOptions {
@@ -52,7 +52,7 @@ export const REMOTE_WORKERS: number = REMOTES.length;
 export class Cast implements AsyncDisposable {
   /** The workers, those in other runtimes last, their gateway, then the pushers. */
   readonly targets: Target[] = [];
-  readonly #lines: GatewayLine[] = [];
+  readonly #lines: ProxyLine[] = [];
   readonly #options: CastOptions;
 
   constructor(options: CastOptions) {
@@ -96,7 +96,7 @@ export class Cast implements AsyncDisposable {
     const { ground, incidents, heartbeatTimeoutMs, shutdownTimeoutMs, maxRescues, folder } = this.#options;
     const port = freePort();
     for (const [runtime, file] of REMOTES) {
-      const line = await GatewayLine.make(port);
+      const line = await ProxyLine.make(port, (at) => `http://127.0.0.1:${at}`);
       this.#lines.push(line);
       const command = [requireTool(runtime), new URL(file, import.meta.url).pathname, line.url];
       const program = this.#program(`worker-${runtime}`, command, {

@@ -1,11 +1,11 @@
 /**
- * Disturbances of the network between one program and Redis.
+ * Disturbances of the network between one program and a server.
  *
  * @module
  */
 import type { TcpProxy, Weather } from "../support/tcp_proxy.ts";
 import type { Disturbance, Scene } from "./disturbance.ts";
-import { GatewayLine } from "./gateway_line.ts";
+import { ProxyLine } from "./proxy_line.ts";
 import { RedisLine } from "./redis_line.ts";
 import { pause } from "./uptime.ts";
 
@@ -64,7 +64,7 @@ async function away({ target, incidents, forMs }: Scene, weather: Weather, end: 
   });
 }
 
-function lineOf({ line }: Scene["target"]): RedisLine | GatewayLine {
-  if (line instanceof RedisLine || line instanceof GatewayLine) return line;
+function lineOf({ line }: Scene["target"]): RedisLine | ProxyLine {
+  if (line instanceof RedisLine || line instanceof ProxyLine) return line;
   throw new TypeError("Not a line with a proxy");
 }

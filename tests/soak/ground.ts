@@ -5,6 +5,7 @@
  */
 import type { Disturbance } from "./disturbance.ts";
 import type { Incidents } from "./incidents.ts";
+import type { StoreKind } from "../support/servers.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 /** A program's way to the store. */
@@ -20,7 +21,7 @@ export type RawPlace = "scheduled" | { readonly queue: string };
 
 /** The ground of a soak. */
 export interface Ground extends AsyncDisposable {
-  readonly kind: "sqlite" | "redis";
+  readonly kind: StoreKind;
   /** The store, for the soak itself: nothing disturbs this way to it. */
   readonly store: Store;
   /** Its address for commands of the soak itself. */

@@ -4,11 +4,12 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
+import { type StoreKind, STORES } from "../support/servers.ts";
 import type { SoakOptions } from "./soak.ts";
 
 /** The options of a soak. */
 export interface CommandLine extends Omit<SoakOptions, "store" | "folder" | "signal"> {
-  readonly stores: readonly SoakOptions["store"][];
+  readonly stores: readonly StoreKind[];
   /** Keep logs and ledgers also when nothing was found. */
   readonly keep: boolean;
 }
@@ -35,11 +36,11 @@ export function readOptions(argv: readonly string[]): CommandLine {
     return Number(value);
   };
   const { store = "both", only } = given;
-  if (!["sqlite", "redis", "both"].includes(store)) {
-    throw new RangeError(`Invalid --store "${store}": expected sqlite, redis or both`);
+  if (!["both", ...STORES].includes(store)) {
+    throw new RangeError(`Invalid --store "${store}": expected ${STORES.join(", ")} or both (sqlite and redis)`);
   }
   return {
-    stores: store === "both" ? ["sqlite", "redis"] : [store as SoakOptions["store"]],
+    stores: store === "both" ? ["sqlite", "redis"] : [store as StoreKind],
     seed: number("seed", Math.floor(Math.random() * 1e6), 0, 2 ** 32 - 1),
     durationMs: 1_000 * number("seconds", 60 * number("minutes", 1, 0.1, 10_000), 1, 600_000),
     workers: number("workers", 4, 2, 5),

@@ -7,6 +7,7 @@ import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { jobsCommand } from "../support/command.ts";
 import { until } from "../support/eventually.ts";
+import type { StoreKind } from "../support/servers.ts";
 import { checkBatch } from "../../src/store/ops/batch_check.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { type Account, account } from "./account.ts";
@@ -17,7 +18,7 @@ import { operatorDisturbances } from "./disturb_operator.ts";
 import { processDisturbances } from "./disturb_processes.ts";
 import { type Drain, drain, jidsIn } from "./drain.ts";
 import { failuresOf } from "./failures.ts";
-import type { Ground } from "./ground.ts";
+import type { Ground, GroundOptions } from "./ground.ts";
 import { Incidents } from "./incidents.ts";
 import { insist } from "./insist.ts";
 import { NARROW } from "./kinds.ts";
@@ -26,6 +27,7 @@ import { plan } from "./plan.ts";
 import { withVariable } from "./processes.ts";
 import { Random } from "./random.ts";
 import { type JournalLine, type Push, readLines, runsOf } from "./records.ts";
+import { openPostgresGround } from "./postgres_ground.ts";
 import { openRedisGround } from "./redis_ground.ts";
 import { openSqliteGround } from "./sqlite_ground.ts";
 import { uptime } from "./uptime.ts";
@@ -33,7 +35,7 @@ import { watch } from "./watch.ts";
 
 /** How to soak. */
 export interface SoakOptions {
-  readonly store: "sqlite" | "redis";
+  readonly store: StoreKind;
   readonly seed: number;
   /** How long the load and the disturbances last. */
   readonly durationMs: number;
@@ -67,6 +69,11 @@ export interface SoakResult {
   readonly leftovers: readonly string[];
 }
 
+const OPEN: Readonly<Record<StoreKind, (options: GroundOptions) => Promise<Ground>>> = {
+  sqlite: openSqliteGround,
+  redis: openRedisGround,
+  postgres: openPostgresGround,
+};
 const PUSHERS = 2;
 const LIMITS = { maxRescues: 3, shutdownTimeoutMs: 2_000 };
 /** A process that still runs this long after its worker has ended is left behind. */
@@ -84,8 +91,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   const { folder, heartbeatTimeoutMs, signal = new AbortController().signal } = options;
   using log = await Deno.open(`${folder}/disturbances.log`, { append: true, create: true });
   const incidents = new Incidents((line) => void log.writeSync(new TextEncoder().encode(`${line}\n`)));
-  const open = options.store === "redis" ? openRedisGround : openSqliteGround;
-  await using ground = await open({ incidents, folder, heartbeatTimeoutMs });
+  await using ground = await OPEN[options.store]({ incidents, folder, heartbeatTimeoutMs });
   const id = crypto.randomUUID();
   await using cast = new Cast({ ...options, ...LIMITS, ground, incidents, id, pushers: PUSHERS });
   const aborted = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

@@ -7,6 +7,7 @@
  * @module
  */
 import { until } from "./eventually.ts";
+import { childrenOf, signal as sendSignal } from "../soak/processes.ts";
 import { freePort } from "./redis.ts";
 import { MissingTool, requireTool } from "./tools.ts";
 
@@ -23,11 +24,13 @@ export interface PostgresServer extends AsyncDisposable {
   create(): Promise<string>;
   /** Runs statements with `psql`, and returns what it printed: columns separated by `|`. */
   sql(text: string, database?: string): Promise<string>;
-  /** Kills the server and its backends, as a crash does. */
+  /** The version of the server. */
+  readonly version: string;
+  /** Kills the server and its backends with KILL, as a crash does. */
   kill(): Promise<void>;
   /** Starts the server again after {@linkcode kill}. */
   start(): Promise<void>;
-  /** Sends the server's process a signal. */
+  /** Sends the server and its backends a signal: `SIGSTOP` freezes them. */
   signal(signal: Deno.Signal): void;
 }
 
@@ -35,6 +38,10 @@ export interface PostgresServer extends AsyncDisposable {
 export interface PostgresOptions {
   /** Settings, as in `postgresql.conf`. */
   readonly config?: Readonly<Record<string, string>>;
+  /** Runs it with the settings that it is installed with, which sync each commit to the disk. Default: those for tests. */
+  readonly asInstalled?: boolean;
+  /** For the environment of the server. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Returns the folder of the newest installed version. @throws {MissingTool} */
@@ -52,7 +59,9 @@ function programs(): string {
 }
 
 /** Starts a cluster. @throws {MissingTool} if PostgreSQL is missing */
-export async function startPostgres({ config = {} }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres(
+  { config = {}, asInstalled = false, env = {} }: PostgresOptions = {},
+): Promise<PostgresServer> {
   const bin = programs();
   const dir = await Deno.makeTempDir({ prefix: "jobs-postgres-" });
   const asUser = Deno.uid() === 0
@@ -72,7 +81,7 @@ export async function startPostgres({ config = {} }: PostgresOptions = {}): Prom
   const settings: Record<string, string> = {
     ...{ port: `${port}`, listen_addresses: "127.0.0.1", unix_socket_directories: dir, max_connections: "200" },
     // A crash of the process loses nothing by that, only one of the machine.
-    ...{ fsync: "off", full_page_writes: "off", shared_buffers: "64MB", log_min_messages: "fatal" },
+    ...(!asInstalled && { fsync: "off", full_page_writes: "off", shared_buffers: "64MB", log_min_messages: "fatal" }),
     ...config,
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`).join("");
@@ -81,22 +90,27 @@ export async function startPostgres({ config = {} }: PostgresOptions = {}): Prom
   let created = 0;
   const sql = (text: string, database = "postgres") =>
     run(["psql", "-h", dir, "-p", `${port}`, "-U", "postgres", "-AtqX", "-v", "ON_ERROR_STOP=1", "-c", text, database]);
+  const signal = (name: Deno.Signal) => {
+    if (server !== undefined) { for (const pid of [server.pid, ...childrenOf(server.pid)]) sendSignal(pid, name); }
+  };
   const kill = async () => {
     if (server === undefined) return;
-    // The backends end when their postmaster is gone.
-    server.kill("SIGQUIT");
+    // It starts no backend while those that it has are killed.
+    signal("SIGSTOP");
+    signal("SIGKILL");
     await server.status;
     server = undefined;
   };
   const start = async () => {
     const [program, ...rest] = [...asUser, `${bin}/postgres`, "-D", `${dir}/data`];
-    server = new Deno.Command(program!, { args: rest, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+    server = new Deno.Command(program!, { args: rest, env, stdin: "null", stdout: "null", stderr: "null" }).spawn();
     await until(() => sql("SELECT 1").then(() => true, () => false), () => "the PostgreSQL server starts");
   };
   await start();
   return {
     port,
     dir,
+    version: (await sql("SHOW server_version")).split(" ")[0]!,
     url: (database = "postgres", at = port) => `postgres://postgres@127.0.0.1:${at}/${database}`,
     async create() {
       const name = `t${created++}`;
@@ -106,7 +120,7 @@ export async function startPostgres({ config = {} }: PostgresOptions = {}): Prom
     sql,
     kill,
     start,
-    signal: (signal) => server?.kill(signal),
+    signal,
     async [Symbol.asyncDispose]() {
       await kill();
       await Deno.remove(dir, { recursive: true });

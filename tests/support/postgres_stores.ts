@@ -13,8 +13,8 @@ import { openStore, type StoreOptions } from "../../src/store/open.ts";
 import type { OpenTestStore, TestOptions, TestStore } from "../store_contract/harness.ts";
 import type { PostgresServer } from "./postgres.ts";
 
-/** Asserts nothing wrong: each job is in one place, and the counts are right. */
-const WRONG =
+/** Returns no rows if each job is in one place, and the counts are right. */
+export const WRONG =
   `WITH place AS (SELECT job FROM jobs.queued UNION ALL SELECT job FROM jobs.lease UNION ALL SELECT job FROM jobs.member)
   SELECT 'no place' AS what, id::text FROM jobs.job WHERE id NOT IN (SELECT job FROM place)
   UNION ALL SELECT 'no job', job::text FROM place WHERE job NOT IN (SELECT id FROM jobs.job)
@@ -48,6 +48,19 @@ const TABLES_WITH = `CREATE OR REPLACE FUNCTION pg_temp.holding(wanted text) RET
       IF has THEN RETURN NEXT name; END IF;
     END LOOP;
   END $$; SELECT pg_temp.holding(`;
+
+/** Writes a payload as it is, without our client. */
+export async function pushRawTo(
+  run: (text: string, values: readonly (string | null)[]) => PromiseLike<unknown>,
+  queue: string,
+  payload: string,
+): Promise<void> {
+  const jid = getField(payload, "jid");
+  await run(
+    `SELECT jobs.store_jobs(jobs.now_ms(0), 7, ARRAY[$1::text], ARRAY[$2::text], ARRAY[$3::text], NULL, NULL, ARRAY[$4::text], NULL, NULL)`,
+    [queue, typeof jid === "string" ? jid : null, payload, batchIn(payload) ?? null],
+  );
+}
 
 /** A database with an empty store, when no test uses it. */
 interface Database {
@@ -105,12 +118,7 @@ async function openEmpty(
     },
     now: () => clock.now(),
     advance: (ms) => ahead += ms,
-    async pushRaw(queue, text) {
-      const jid = getField(text, "jid");
-      await sql`SELECT jobs.store_jobs(jobs.now_ms(0), 7, ARRAY[${queue}], ARRAY[${
-        typeof jid === "string" ? jid : null
-      }::text], ARRAY[${text}], NULL, NULL, ARRAY[${batchIn(text) ?? null}::text], NULL, NULL)`;
-    },
+    pushRaw: (queue, text) => pushRawTo((query, values) => sql.unsafe(query, [...values]), queue, text),
     async holding(text) {
       const rows = await sql.unsafe(`${TABLES_WITH}'${text.replaceAll("'", "''")}')`) as unknown as Row[][];
       return rows.at(-1)!.map(({ holding }) => String(holding));

@@ -42,6 +42,7 @@ export class TcpProxy implements AsyncDisposable {
   #release = Promise.withResolvers<void>();
   #accepted = 0;
   #trips = 0;
+  #cutAtTrip = 0;
 
   private constructor(server: Server, target: () => number) {
     this.#server = server;
@@ -122,6 +123,11 @@ export class TcpProxy implements AsyncDisposable {
     for (const client of this.#clients.keys()) this.#clients.set(client, bytes);
   }
 
+  /** Forwards the n-th request from now, and cuts its connection instead of the reply. */
+  cutReplyOf(n: number): void {
+    this.#cutAtTrip = this.#trips + n;
+  }
+
   /** Closes the direction to the clients, and still forwards the data that they send. */
   halfClose(): void {
     for (const client of this.#clients.keys()) client.end();
@@ -154,7 +160,7 @@ export class TcpProxy implements AsyncDisposable {
     }
     let isTurn = true;
     client.on("data", (bytes) => {
-      if (isTurn) this.#trips++;
+      if (isTurn && ++this.#trips === this.#cutAtTrip) this.#clients.set(client, 0);
       isTurn = false;
       const until = this.#held.get(client);
       if (until) return this.#enqueue(server, async () => (await until, void server.write(bytes)));

@@ -14,6 +14,7 @@ import { StoreError } from "../port/errors.ts";
 import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
 import { failureOf, isReadOnly, translate, unanswered } from "./errors.ts";
+import { Hosts } from "./hosts.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
 import { encode } from "./values.ts";
@@ -61,18 +62,20 @@ export class Client {
   readonly address: PostgresAddress;
   readonly #options: ClientOptions;
   readonly #postgres: Postgres;
+  readonly #hosts: Hosts;
   #pool: Pool;
   #sessions: Sessions;
   /** The ends of earlier pools. */
   readonly #left = new Set<Promise<unknown>>();
   #losses = 0;
   #downSince: number | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   private constructor(postgres: Postgres, address: PostgresAddress, options: ClientOptions) {
     this.#postgres = postgres;
     this.address = address;
     this.#options = options;
+    this.#hosts = new Hosts(address.hosts);
     this.#pool = this.#createPool();
     this.#sessions = this.#createSessions();
   }
@@ -90,10 +93,6 @@ export class Client {
   /** The longest total time that a call waits for a connection. */
   get waitMs(): number {
     return this.#options.waitMs;
-  }
-
-  get closed(): boolean {
-    return this.#isClosed;
   }
 
   /**
@@ -183,38 +182,40 @@ export class Client {
    * @returns ends it
    */
   listen(channel: string, onMessage: (payload: string) => void, onReady: () => void): Listening {
-    const pool = this.#createPool({ only: this.address.listen, max: 1 });
+    const { listen } = this.address;
+    const pool = this.#createPool({ max: 1, ...(listen && { hosts: new Hosts([listen]) }) });
     return {
       ready: pool.listen(channel, onMessage, onReady),
       stop: () => pool.end({ timeout: 1 }).catch(() => {}),
     };
   }
 
-  /** Closes all connections. */
+  /** Closes all connections, and ends waits for a lost server. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     await Promise.all([this.#pool.end({ timeout: 1 }).catch(() => {}), this.#sessions.close(), ...this.#left]);
   }
 
   async #attempt<T>(run: () => Promise<T>, isRepeatable: boolean): Promise<T> {
     const { waitMs } = this.#options;
+    const { signal } = this.#closing;
     const start = this.clock.monotonic();
     let pause = MIN_PAUSE_MS;
     let repeats = 0;
     for (;;) {
       const pool = this.#pool;
       try {
-        if (this.#isClosed) throw new StoreError("unavailable", `Store "${this.address.shown}" has been closed`);
+        if (signal.aborted) throw new StoreError("unavailable", `Store "${this.address.shown}" has been closed`);
         const result = await run();
         this.#noteUp();
         return result;
       } catch (error) {
         const cause = error instanceof NotCommitted ? error.cause : error;
         const failure = error instanceof NotCommitted ? "again" : failureOf(cause);
-        if (failure === "failed" || this.#isClosed) throw translate(cause, this.address.shown);
+        if (failure === "failed" || signal.aborted) throw translate(cause, this.address.shown);
         if (failure === "repeat") {
           if (++repeats > MAX_REPEATS) throw translate(cause, this.address.shown);
-          await this.clock.sleep(Math.random() * pause);
+          await this.clock.sleep(Math.random() * pause, signal);
           continue;
         }
         if (failure === "unknown" || error instanceof NotCommitted) this.#losses++;
@@ -222,7 +223,7 @@ export class Client {
         if (isReadOnly(cause)) this.#leave(pool);
         if (failure === "unknown" && !isRepeatable) throw unanswered(cause, this.address.shown);
         if (this.clock.monotonic() - start + pause > waitMs) throw translate(cause, this.address.shown);
-        await this.clock.sleep(pause * (0.5 + Math.random()));
+        await this.clock.sleep(pause * (0.5 + Math.random()), signal);
         pause = Math.min(MAX_PAUSE_MS, 2 * pause);
       }
     }
@@ -267,8 +268,8 @@ export class Client {
     return new Sessions((onclose) => this.#createPool({ max: 1, onclose }), MAX_SESSIONS);
   }
 
-  #createPool(options: PoolOptions = {}): Pool {
-    return createPool(this.#postgres, this.address, { max: MAX_CONNECTIONS, ...options });
+  #createPool(options: Partial<PoolOptions> = {}): Pool {
+    return createPool(this.#postgres, this.address, { hosts: this.#hosts, max: MAX_CONNECTIONS, ...options });
   }
 
   /** Leaves the connections to a server that became a replica, or is silent: new ones may lead to the primary. */

@@ -134,7 +134,7 @@ export class Runner {
   }
 }
 
-/** Returns whether a statement returns no rows. */
+/** Returns whether nothing reads the rows of a statement. */
 function isSilent(text: string): boolean {
-  return !/^\s*(SELECT|WITH)\b/.test(text) && !text.includes("RETURNING");
+  return /^SELECT nextval\(/.test(text) || !/^\s*(SELECT|WITH)\b/.test(text) && !text.includes("RETURNING");
 }

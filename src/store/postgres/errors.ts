@@ -4,6 +4,7 @@
  * @module
  */
 import { StoreError } from "../port/errors.ts";
+import { CLOSED_AT_ONCE } from "./hosts.ts";
 
 /** Errors before a statement was sent. */
 const NOT_CONNECTED = new Set([
@@ -16,6 +17,7 @@ const NOT_CONNECTED = new Set([
     "ENETUNREACH",
     "ETIMEDOUT",
     "CONNECT_TIMEOUT",
+    CLOSED_AT_ONCE,
   ],
   // The server starts, stops, or has no free connection.
   ...["57P03", "53300", "08001", "08004"],
@@ -28,7 +30,7 @@ const CONNECTION_LOST = new Set([
 /** The transaction was rolled back, and may succeed when it is repeated: a deadlock, a conflict, a plan of an older schema. */
 const REPEAT = new Set(["40001", "40P01", "55P03", "0A000"]);
 /** The server is a replica: another one accepts writes, or this one will. */
-const READ_ONLY = "25006";
+export const READ_ONLY = "25006";
 
 /** How a failed statement is treated. */
 export type Failure =

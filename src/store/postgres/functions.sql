@@ -2,7 +2,8 @@
 -- clock, not of the transaction, which may be an application's, an hour old. `ahead` moves it, for tests.
 --
 -- A plan must not depend on statistics: they are of a moment when a table was empty, or full of dead rows. So rows are found by
--- their primary key in an array, or by `ctid`, and never by a join of two large tables.
+-- their primary key in an array, or by `ctid`, and never by a join of two large tables. `worker_id + 0` keeps a lease from being looked
+-- for in the index of workers, among all dead ones of its worker.
 
 CREATE OR REPLACE FUNCTION now_ms(ahead bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
   $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ahead $$;
@@ -301,7 +302,8 @@ END $$;
 -- is moving.
 CREATE OR REPLACE FUNCTION take_oldest(from_queue bigint, after bigint, room bigint, number bigint, taken_in bigint, now bigint,
   max_bytes bigint, of_group integer) RETURNS TABLE (job bigint, payload text, cancelled boolean)
-LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
+SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
   taken bigint[];
@@ -325,10 +327,13 @@ BEGIN
 END $$;
 
 -- Takes jobs of queues without groups and limits, in the order of the queues. A row without a job names the first other queue: the
--- caller continues there. The take's number is unique among those of the worker. `lost` are takes whose reply was lost.
-CREATE OR REPLACE FUNCTION take(ahead bigint, taker text, taken_in bigint, lost bigint[], names text[], floors bigint[], most integer,
-  max_bytes bigint) RETURNS TABLE (place integer, job bigint, of_take bigint, name text, payload text, cancelled boolean)
-LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan AS $$
+-- caller continues there. The take's number is unique among those of the worker. `lost` are takes whose reply was lost. Jobs up to
+-- the floor of a queue aren't read, unless some have returned to their queues since: then a row with place 0 has the new count.
+CREATE OR REPLACE FUNCTION take(ahead bigint, taker text, taken_in bigint, lost bigint[], names text[], floors bigint[],
+  seen bigint, most integer, max_bytes bigint)
+RETURNS TABLE (place integer, job bigint, of_take bigint, name text, payload text, cancelled boolean)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
+SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
   now bigint := now_ms(ahead);
@@ -337,9 +342,14 @@ DECLARE
   room integer := most;
   bytes bigint := max_bytes;
   given integer;
+  returns bigint := (SELECT last_value FROM returned);
   one record;
   i integer;
 BEGIN
+  IF returns <> seen THEN
+    floors := array_fill(-1::bigint, ARRAY[cardinality(names)]);
+    RETURN QUERY SELECT 0, NULL::bigint, returns, NULL::text, NULL::text, false;
+  END IF;
   -- A lost take may be running still.
   PERFORM pg_advisory_xact_lock(lock_number('take:' || taker || ':' || asked))
     FROM unnest(lost || taken_in) AS asked;
@@ -357,6 +367,7 @@ BEGIN
       ELSE
         DELETE FROM lease WHERE lease.job = one.job;
         INSERT INTO queued (queue, job) VALUES (one.queue, one.job);
+        PERFORM nextval('returned');
       END IF;
     END LOOP;
   END IF;
@@ -388,7 +399,8 @@ END $$;
 -- has to be trimmed. Kinds: a ack, d discard, t retry, s snooze, b bury.
 CREATE OR REPLACE FUNCTION settle(ahead bigint, settler text, jobs bigint[], takes bigint[], kinds text, payloads text[],
   delays double precision[], unlocks text[], jids text[], records text[], ttls double precision[], max_records bigint)
-RETURNS SETOF integer LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan AS $$
+RETURNS SETOF integer LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET jit = off AS $$
 DECLARE
   now bigint := now_ms(ahead);
   day text := to_char(to_timestamp(now / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD');
@@ -404,21 +416,21 @@ DECLARE
   is_kept boolean;
 BEGIN
   -- A cancelled job doesn't run again: it passes to the worker of cancelled jobs.
-  IF kinds ~ '[ts]' AND EXISTS (SELECT 1 FROM lease WHERE job = ANY(jobs) AND worker_id = number AND cancelled = 1) THEN
+  IF kinds ~ '[ts]' AND EXISTS (SELECT 1 FROM lease WHERE job = ANY(jobs) AND worker_id + 0 = number AND cancelled = 1) THEN
     FOR i IN 1 .. cardinality(jobs) LOOP
       CONTINUE WHEN substr(kinds, i, 1) NOT IN ('t', 's');
       UPDATE lease SET worker_id = worker_number('cancelled')
-        WHERE job = jobs[i] AND take = takes[i] AND worker_id = number AND cancelled = 1 RETURNING true INTO is_kept;
+        WHERE job = jobs[i] AND take = takes[i] AND worker_id + 0 = number AND cancelled = 1 RETURNING true INTO is_kept;
       IF is_kept THEN kinds := overlay(kinds PLACING '-' FROM i FOR 1); jobs[i] := -1; END IF;
       is_kept := NULL;
     END LOOP;
   END IF;
   IF takes[1] = ALL (takes) THEN
-    WITH ended AS (DELETE FROM lease WHERE job = ANY(jobs) AND worker_id = number AND take = takes[1] RETURNING job)
+    WITH ended AS (DELETE FROM lease WHERE job = ANY(jobs) AND worker_id + 0 = number AND take = takes[1] RETURNING job)
       SELECT array_agg(job) INTO held FROM ended;
   ELSE
     FOR one IN SELECT take, array_agg(job ORDER BY job) AS jobs FROM unnest(jobs, takes) AS u (job, take) GROUP BY take ORDER BY min(job) LOOP
-      WITH ended AS (DELETE FROM lease WHERE job = ANY(one.jobs) AND worker_id = number AND take = one.take RETURNING job)
+      WITH ended AS (DELETE FROM lease WHERE job = ANY(one.jobs) AND worker_id + 0 = number AND take = one.take RETURNING job)
         SELECT array_agg(job) INTO part FROM ended;
       held := held || part;
     END LOOP;
@@ -482,14 +494,15 @@ END $$;
 -- Waits.
 
 -- Whether a queue has jobs that may be taken.
-CREATE OR REPLACE FUNCTION has_work(wanted text, now bigint) RETURNS boolean LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION has_work(wanted text, floor bigint, now bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_seqscan = off SET jit = off AS $$
 DECLARE
   queue record;
 BEGIN
   SELECT id, most_running, most_starts, starts_per INTO queue FROM queue_row
     WHERE name = wanted AND (paused = 0 OR paused_until <= now);
   IF queue.id IS NULL THEN RETURN false; END IF;
-  IF NOT EXISTS (SELECT 1 FROM queued WHERE queued.queue = queue.id)
+  IF NOT EXISTS (SELECT 1 FROM queued WHERE queued.queue = queue.id AND job > floor)
     AND NOT EXISTS (SELECT 1 FROM queue_row WHERE parent = queue.id AND (state = 1 OR due_at <= now))
     AND NOT EXISTS (SELECT 1 FROM size_change WHERE parent = queue.id AND by >= 0) THEN
     RETURN false;
@@ -502,29 +515,32 @@ BEGIN
     WHERE start.queue = queue.id AND at > now - queue.starts_per AND at <= now);
 END $$;
 
--- Returns those of the topics whose condition holds.
-CREATE OR REPLACE FUNCTION look(ahead bigint, topics text[], known_due bigint, known_cron bigint) RETURNS SETOF text
+-- Returns those of the topics whose condition holds. The floors are those of queues, as for `take`.
+CREATE OR REPLACE FUNCTION look(ahead bigint, topics text[], floors bigint[], seen bigint, known_due bigint, known_cron bigint)
+RETURNS SETOF text
 LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
   now bigint := now_ms(ahead);
   is_paused boolean := all_paused(now);
+  all_read boolean := (SELECT last_value FROM returned) <> seen;
 BEGIN
-  RETURN QUERY SELECT topic FROM unnest(topics) AS topic WHERE CASE
+  RETURN QUERY SELECT topic FROM unnest(topics, floors) AS one (topic, floor) WHERE CASE
     WHEN topic = 'due' THEN EXISTS (SELECT 1 FROM member WHERE place = 'scheduled' AND (known_due IS NULL OR at < known_due))
       OR EXISTS (SELECT 1 FROM member WHERE place = 'retry' AND (known_due IS NULL OR at < known_due))
     WHEN topic = 'cron' THEN (SELECT told FROM cron_counter) <> known_cron
-    WHEN topic LIKE 'work:%' THEN NOT is_paused AND has_work(substr(topic, 6), now)
+    WHEN topic LIKE 'work:%' THEN NOT is_paused AND has_work(substr(topic, 6), CASE WHEN all_read THEN -1 ELSE floor END, now)
     WHEN topic LIKE 'commands:%' THEN EXISTS (SELECT 1 FROM command WHERE worker = substr(topic, 10))
     WHEN topic LIKE 'reply:%' THEN EXISTS (SELECT 1 FROM reply WHERE id = substr(topic, 7) AND expires > now)
     ELSE EXISTS (SELECT 1 FROM record WHERE jid = substr(topic, 8) AND (expires IS NULL OR expires > now)) END;
 END $$;
 
--- Notes that a process waits for topics, for a few seconds. `known_due` is the time up to which it knows the due jobs.
-CREATE OR REPLACE FUNCTION await(who bigint, topics text[], known_due bigint, for_ms bigint) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+-- Notes that a process waits for topics, for a few seconds, and looks. `known_due` is the time up to which it knows the due jobs.
+CREATE OR REPLACE FUNCTION wait_for(ahead bigint, topics text[], floors bigint[], seen bigint, known_due bigint, known_cron bigint,
+  who bigint, for_ms bigint) RETURNS SETOF text LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   DELETE FROM waiting WHERE until < now_ms(0) - for_ms AND waiter <> who;
   INSERT INTO waiting (topic, waiter, until, due)
     SELECT topic, who, now_ms(0) + for_ms, CASE topic WHEN 'due' THEN known_due END FROM unnest(topics) AS topic
     ON CONFLICT (topic, waiter) DO UPDATE SET until = excluded.until, due = excluded.due;
+  RETURN QUERY SELECT look(ahead, topics, floors, seen, known_due, known_cron);
 END $$;

@@ -19,12 +19,13 @@ import { parseToken, returnLease } from "../sql/leases.ts";
 import { settle } from "../sql/settle.ts";
 import { workerIn } from "../sql/workers.ts";
 import { isOutcomeUnknown } from "./errors.ts";
+import type { Floors } from "./floors.ts";
 import { array } from "./values.ts";
 import type { Runner } from "./engine.ts";
 import { takeInTurn } from "./take_in_turn.ts";
 
 const STORE_TYPES = ["integer", ...Array<string>(6).fill("text[]"), "double precision[]", "double precision[]"];
-const TAKE_TYPES = ["text", "bigint", "bigint[]", "text[]", "bigint[]", "integer", "bigint"];
+const TAKE_TYPES = ["text", "bigint", "bigint[]", "text[]", "bigint[]", "bigint", "integer", "bigint"];
 const SETTLE_TYPES = [
   ...["text", "bigint[]", "bigint[]", "text", "text[]", "double precision[]", "text[]", "text[]", "text[]"],
   ...["double precision[]", "bigint"],
@@ -35,6 +36,8 @@ const KINDS: Readonly<Record<Outcome["kind"], string>> = {
 };
 /** A queue with groups or limits is taken from as such for this long, before the function is asked again. */
 const IN_TURN_MS = 1_000;
+/** The dead rows of a name's earlier pushes are read at each push. */
+const PUSHES_PER_NAME = 1_000;
 const FIELD = `,"enqueued_at":`;
 
 /** Returns the body that stores jobs. */
@@ -57,8 +60,10 @@ export class HotVerbs {
   #pushes = 0;
   /** Queues with groups or limits, and until when they are known as such. */
   readonly #inTurn = new Map<string, number>();
+  readonly #floors: Floors;
 
-  constructor(runner: Runner, engine: Engine, book: LeaseBook) {
+  constructor(runner: Runner, engine: Engine, book: LeaseBook, floors: Floors) {
+    this.#floors = floors;
     this.#runner = runner;
     this.#engine = engine;
     this.#book = book;
@@ -68,9 +73,11 @@ export class HotVerbs {
   async enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     if (jobs.length === 0) return [];
     if (jobs.some(isConditional)) return await this.#engine.write((now) => enqueue(this.#engine, jobs, now));
-    const pusher = this.#pushers.pop() ?? newPusher();
+    const number = ++this.#pushes;
+    const known = this.#pushers.pop();
+    const pusher = known === undefined || number % PUSHES_PER_NAME === 0 ? newPusher() : known;
     try {
-      const values = [pusher, ++this.#pushes, this.#runner.ahead, ...columnsOf(jobs, this.#engine.wire)];
+      const values = [pusher, number, this.#runner.ahead, ...columnsOf(jobs, this.#engine.wire)];
       const text = `SELECT ${this.#runner.schema}.enqueue(${
         ["bigint", "bigint", "bigint", ...STORE_TYPES].map((type, i) => `$${i + 1}::${type}`).join(", ")
       })`;
@@ -102,17 +109,29 @@ export class HotVerbs {
         const rows = await this.#runner.call(
           "take",
           [
-            ...[worker, number, array(names.lost.map(takeNumber)), array(queues), array(queues.map(() => -1))],
-            ...[limit, MAX_BATCH_BYTES],
+            ...[worker, number, array(names.lost.map(takeNumber)), array(queues)],
+            ...[
+              array(queues.map((queue) => this.#floors.of(queue, "take"))),
+              this.#floors.returned,
+              limit,
+              MAX_BATCH_BYTES,
+            ],
           ],
           TAKE_TYPES,
           { isRepeatable: false },
         );
+        let last: unknown;
         for (const row of rows) {
-          if (row.job === null) {
+          if (row.place === 0 && row.job === null) this.#floors.forget(Number(row.of_take));
+          else if (row.job === null) {
             next = Number(row.place) - 1;
             this.#inTurn.set(queues[next]!, this.#runner.client.clock.monotonic() + IN_TURN_MS);
-          } else leases.push(leaseIn(row));
+          } else {
+            leases.push(leaseIn(row));
+            if (row.place !== 0 && row.name !== last) {
+              this.#floors.noteFirst(last = row.name as string, Number(row.job));
+            }
+          }
         }
       }
       if (next < queues.length) {

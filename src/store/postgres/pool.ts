@@ -3,8 +3,13 @@
  *
  * @module
  */
+import { once } from "node:events";
+import { Socket } from "node:net";
 import type driver from "postgres";
-import type { Endpoint, PostgresAddress } from "./address.ts";
+import { systemClock } from "../../clock.ts";
+import type { PostgresAddress } from "./address.ts";
+import { READ_ONLY } from "./errors.ts";
+import type { Hosts } from "./hosts.ts";
 import { decode } from "./values.ts";
 
 /** The driver. */
@@ -14,8 +19,7 @@ export type Pool = ReturnType<Postgres>;
 
 /** Options of connections. */
 export interface PoolOptions {
-  /** Instead of the hosts of the address. */
-  readonly only?: Endpoint | undefined;
+  readonly hosts: Hosts;
   readonly max?: number;
   /** Called when a connection is lost. */
   readonly onclose?: () => void;
@@ -28,17 +32,25 @@ export async function loadDriver(): Promise<Postgres> {
   return (await import("postgres")).default;
 }
 
-/** Returns connections, which are opened when they are needed. */
-export function createPool(postgres: Postgres, address: PostgresAddress, { only, max, onclose }: PoolOptions): Pool {
-  const { hosts, user, password, database, tls } = address;
-  const endpoints = only === undefined ? hosts : [only];
-  const [first] = endpoints;
-  return postgres(
+/**
+ * Returns connections, which are opened when they are needed. `end` closes all, also those that are being opened: the driver leaves
+ * these to their timeout.
+ */
+export function createPool(postgres: Postgres, address: PostgresAddress, { hosts, max, onclose }: PoolOptions): Pool {
+  const { user, password, database, tls } = address;
+  const sockets = new Set<Socket>();
+  let isEnded = false;
+  const dial = () => {
+    const socket = new Socket();
+    for (const one of sockets) if (one.destroyed) sockets.delete(one);
+    sockets.add(socket);
+    if (isEnded) systemClock.turn().then(() => socket.destroy());
+    else hosts.dial(socket);
+    return socket;
+  };
+  const pool = postgres(
     {
-      ...(first!.host.startsWith("/")
-        ? { path: `${first!.host}/.s.PGSQL.${first!.port}` }
-        : { host: endpoints.map(({ host }) => host), port: endpoints.map(({ port }) => port) }),
-      ...(endpoints.length > 1 && { target_session_attrs: "read-write" }),
+      socket: dial,
       username: user,
       ...(password !== undefined && { password }),
       database,
@@ -52,6 +64,13 @@ export function createPool(postgres: Postgres, address: PostgresAddress, { only,
       backoff: () => 0,
       ...(onclose && { onclose }),
       onnotice: () => {},
+      // Reported when a connection begins. The pool must not use it: the caller leaves the pool, and another one tries the next host.
+      onparameter: (name: string, value: string) => {
+        if (name !== "in_hot_standby" || value !== "on" || !hosts.hasOthers) return;
+        delete pool.parameters["in_hot_standby"];
+        hosts.skip();
+        throw Object.assign(new Error("the server is a replica"), { code: READ_ONLY });
+      },
       connection: { application_name: "jobs" },
       types: {
         number: { to: 20, from: [20, 1700], serialize: String, parse: Number },
@@ -59,4 +78,17 @@ export function createPool(postgres: Postgres, address: PostgresAddress, { only,
       },
     } as unknown as Parameters<Postgres>[0],
   );
+  const { end } = pool;
+  return Object.assign(pool, {
+    async end(options?: Parameters<typeof end>[0]) {
+      await end(options);
+      isEnded = true;
+      await Promise.all(Array.from(sockets, async (socket) => {
+        if (socket.destroyed) return;
+        const closed = once(socket, "close");
+        socket.destroy();
+        await closed;
+      }));
+    },
+  });
 }

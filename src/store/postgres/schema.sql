@@ -20,6 +20,9 @@ CREATE TABLE queued (
   PRIMARY KEY (queue, job)
 );
 
+-- Counts jobs that have returned to their queues: they are older than others that were taken.
+CREATE SEQUENCE returned;
+
 CREATE TABLE lease (
   job bigint PRIMARY KEY,
   queue bigint NOT NULL,

@@ -34,6 +34,7 @@ import { webhooksPart } from "../sql/webhooks.ts";
 import { workerIn, workersPart } from "../sql/workers.ts";
 import { array } from "./values.ts";
 import { DIALECT, type Runner } from "./engine.ts";
+import { Floors } from "./floors.ts";
 import { health } from "./health.ts";
 import { HotVerbs, storing } from "./jobs.ts";
 import { promoteDue } from "./promote.ts";
@@ -60,20 +61,26 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     turn: () => client.clock.turn(),
     now: () => runner.now(),
     storeJobs: storing(runner, settings.wire),
-    returnLeases,
+    *returnLeases(worker) {
+      yield* returnLeases(worker);
+      yield* engine.grow(0, 1);
+    },
     holdLeases,
-    // Triggers count.
-    *grow() {},
+    // Triggers count. A job that is added by itself has returned to its queue.
+    *grow(_, by) {
+      if (by > 0) yield query(`SELECT nextval('${runner.schema}.returned')`);
+    },
     *addToTotal(name, by) {
       yield query("INSERT INTO count_change (name, by) VALUES (?1, ?2)", [name, by]);
       return false;
     },
   };
   const book = new LeaseBook();
-  const hot = new HotVerbs(runner, engine, book);
+  const floors = new Floors(() => client.clock.monotonic());
+  const hot = new HotVerbs(runner, engine, book, floors);
   const promotion = createPromotion(engine, (limit, now) => promoteDue(engine, limit, now));
   const cron = new Cron(engine);
-  const watch = new Watch(runner, { due: () => promotion.knownDue(), cron: () => cron.changesRead }, log);
+  const watch = new Watch(runner, { due: () => promotion.knownDue(), cron: () => cron.changesRead, floors }, log);
   const workers = workersPart(engine);
   let verbs = 0;
   let logged: Promise<unknown> = Promise.resolve();
@@ -182,9 +189,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     async [Symbol.asyncDispose]() {
       if (isClosed) return;
       isClosed = true;
-      await watch.close();
-      await folding?.catch(() => {});
-      await client.close();
+      await Promise.all([watch.close(), folding?.catch(() => {}), client.close()]);
     },
   };
 }

@@ -3,32 +3,36 @@
  * this process began to wait, and because poolers drop notifications.
  *
  *  1. A wait looks at first. Only then the process notes in the table `waiting` that it waits, and looks again.
- *  2. While anything waits, one call a second renews that note, and one looks for all waits together. Idle processes ask no more.
+ *  2. While anything waits, one call a second renews that note and looks for all waits together. Idle processes ask no more.
  *  3. Where no notification of this process reaches itself, it polls alone, and says so once.
  *
  * @module
  */
 import type { Topic } from "../port/watch.ts";
+import type { Value } from "../sql/body.ts";
 import type { Runner } from "./engine.ts";
+import type { Floors } from "./floors.ts";
 import { array } from "./values.ts";
 
+const WORK = "work:";
 const POLL_MS = 1_000;
 /** A note that isn't renewed is forgotten after this time. */
 const NOTE_MS = 3_000;
 /** A notification to itself takes this long at most. */
 const ECHO_MS = 2_000;
-/** Not before any due job. */
-const NEVER = Number.MAX_SAFE_INTEGER;
+const LOOK_TYPES = ["text[]", "bigint[]", "bigint", "bigint", "bigint"];
+const WAIT_TYPES = [...LOOK_TYPES, "bigint", "bigint"];
 
 interface Waiter {
   readonly topics: readonly string[];
   readonly wake: () => void;
 }
 
-/** The knowledge of the process by which `due` and `cron` are judged. */
+/** The knowledge of the process by which `due`, `cron` and queues are judged. */
 export interface Known {
   readonly due: () => number | undefined;
   readonly cron: () => number;
+  readonly floors: Floors;
 }
 
 /** Wakes waiters when the condition of their topic may hold. */
@@ -43,6 +47,8 @@ export class Watch {
   #hears: boolean | undefined;
   #listening: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
+  /** The topics that the latest call has noted. */
+  #noted: Set<string> = new Set();
   /** Ends the pause between two polls. */
   #hurry = () => {};
 
@@ -82,22 +88,29 @@ export class Watch {
     await this.#listening;
   }
 
-  /** Looks, and wakes those whose condition holds. */
-  async look(): Promise<void> {
+  /** Looks for all waits, and wakes those whose condition holds. */
+  async #lookForAll(look: (topics: readonly string[]) => Promise<string[]>): Promise<void> {
     const topics = [...new Set([...this.#waiters].flatMap((waiter) => waiter.topics))];
     if (topics.length === 0) return;
-    const found = new Set(await this.#look(topics));
+    const found = new Set(await look(topics));
     for (const waiter of this.#waiters) if (waiter.topics.some((topic) => found.has(topic))) waiter.wake();
   }
 
   async #look(topics: readonly string[]): Promise<string[]> {
-    const { due, cron } = this.#known;
-    const rows = await this.#runner.call("look", [array(topics), due() ?? NEVER, cron()], [
-      "text[]",
-      "bigint",
-      "bigint",
-    ]);
+    const rows = await this.#runner.call("look", this.#asked(topics), LOOK_TYPES);
     return rows.map((row) => String(row.look));
+  }
+
+  /** Notes that this process waits, and looks: a push that commits in between may be missed. */
+  async #noteAndLook(topics: readonly string[]): Promise<string[]> {
+    const rows = await this.#runner.call("wait_for", [...this.#asked(topics), this.#who, NOTE_MS], WAIT_TYPES);
+    return rows.map((row) => String(row.wait_for));
+  }
+
+  #asked(topics: readonly string[]): Value[] {
+    const { due, cron, floors } = this.#known;
+    const of = (topic: string) => topic.startsWith(WORK) ? floors.of(topic.slice(WORK.length), "look") : null;
+    return [array(topics), array(topics.map(of)), floors.returned, due() ?? null, cron()];
   }
 
   #wait(topics: readonly string[], stop: AbortSignal): Promise<void> {
@@ -119,23 +132,24 @@ export class Watch {
   }
 
   async #poll(): Promise<void> {
+    this.#noted.clear();
     while (this.#waiters.size > 0 && !this.#end.signal.aborted) {
       try {
-        await this.#note();
-        await this.look();
+        if (this.#hears === false) await this.#lookForAll((topics) => this.#look(topics));
+        else {
+          let isNew = false;
+          await this.#lookForAll((topics) => {
+            isNew = topics.some((topic) => !this.#noted.has(topic));
+            this.#noted = new Set(topics);
+            return this.#noteAndLook(topics);
+          });
+          if (isNew) await this.#lookForAll((topics) => this.#look(topics));
+        }
       } catch {
         // The client has logged it. The waits continue.
+        this.#noted.clear();
       }
       if (this.#waiters.size > 0) await this.#pause(this.#end.signal);
-    }
-  }
-
-  /** Notes what this process waits for. */
-  async #note(): Promise<void> {
-    const topics = [...new Set([...this.#waiters].flatMap((waiter) => waiter.topics))];
-    const text = `SELECT ${this.#runner.schema}.await($1, $2::text[], $3, $4)`;
-    if (this.#hears !== false) {
-      await this.#runner.client.run(text, [this.#who, array(topics), this.#known.due() ?? null, NOTE_MS]);
     }
   }
 
@@ -181,12 +195,12 @@ export class Watch {
   }
 
   #onMessage(topic: string): void {
-    const all = topic === "work:*";
+    const all = topic === `${WORK}*`;
     let mayHold = false;
     for (const { topics } of this.#waiters) {
-      if (topics.includes(topic) || all && topics.some((one) => one.startsWith("work:"))) mayHold = true;
+      if (topics.includes(topic) || all && topics.some((one) => one.startsWith(WORK))) mayHold = true;
     }
-    if (mayHold) void this.look().catch(() => {});
+    if (mayHold) void this.#lookForAll((topics) => this.#look(topics)).catch(() => {});
   }
 }
 
@@ -197,7 +211,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function topicsOf(topic: Topic): string[] {
   if (typeof topic === "string") return [topic];
-  if ("work" in topic) return topic.work.map((name) => `work:${name}`);
+  if ("work" in topic) return topic.work.map((name) => WORK + name);
   if ("result" in topic) return [`result:${topic.result}`];
   return ["commandsTo" in topic ? `commands:${topic.commandsTo}` : `reply:${topic.replyTo}`];
 }

@@ -10,7 +10,7 @@ import { insist } from "../../soak/insist.ts";
 import { Random } from "../../soak/random.ts";
 import { Bench } from "../../support/bench.ts";
 import { type JobsProcess, MORTAL } from "../../support/process.ts";
-import { type RedisServer, startRedis } from "../../support/redis.ts";
+import { type Server, startServer, type StoreKind } from "../../support/servers.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/eventually.ts";
 import { checkEmpty } from "./check.ts";
@@ -24,17 +24,18 @@ const DAY_MS = 86_400_000;
 type Disturbance = "kill" | "freeze" | "restart";
 
 /** In this order, again and again. SQLite has no server. */
-const DISTURBANCES: Readonly<Record<"sqlite" | "redis", readonly Disturbance[]>> = {
+const DISTURBANCES: Readonly<Record<StoreKind, readonly Disturbance[]>> = {
   sqlite: ["kill", "freeze"],
   redis: ["kill", "freeze", "restart"],
+  postgres: ["kill", "freeze", "restart"],
 };
 
-/** On Redis, all connections lose the next reply at every third step. A disturbance must hit a call that changes something. */
+/** With a server, all connections lose the next reply at every third step. A disturbance must hit a call that changes something. */
 const CUT_EVERY = 3;
 
 /** How to run the program. */
 export interface StageOptions {
-  readonly store: "sqlite" | "redis";
+  readonly store: StoreKind;
   readonly seed: number;
   readonly steps: number;
   /** Steps between disturbances. */
@@ -59,12 +60,11 @@ export interface StageReport {
  */
 export async function runProgram(options: StageOptions): Promise<StageReport> {
   await using stack = new AsyncDisposableStack();
-  // Redis writes each change to its file before it replies: a restart loses nothing.
-  const redis = options.store === "redis" ? stack.use(await startRedis({ aof: "always" })) : undefined;
-  const proxy = redis && stack.use(await TcpProxy.start(redis.port));
-  const url = proxy && `redis://127.0.0.1:${proxy.port}/0`;
-  const bench = stack.use(await Bench.open(url));
-  const stage = stack.use(new Stage(bench, { ...options, ...(redis && { redis, proxy: proxy! }) }));
+  const server = await startServer(options.store);
+  if (server) stack.use(server);
+  const proxy = server && stack.use(await TcpProxy.start(server.port));
+  const bench = stack.use(await Bench.open(proxy && server.url(proxy.port)));
+  const stage = stack.use(new Stage(bench, { ...options, ...(server && { server, proxy: proxy! }) }));
   const program = new Program(bench.store, bench.folder, options.seed);
   await program.start();
   await stage.start(options.workers);
@@ -105,21 +105,22 @@ class Stage implements AsyncDisposable {
   readonly counts: Record<string, number> = {};
   readonly #bench: Bench;
   readonly #random: Random;
-  readonly #redis: RedisServer | undefined;
+  readonly #disturbances: readonly Disturbance[];
+  readonly #server: Server | undefined;
   readonly #proxy: TcpProxy | undefined;
   readonly #workers: JobsProcess[] = [];
   readonly #frozen = new Set<JobsProcess>();
   #thawing: Promise<void>[] = [];
   #disturbed = 0;
 
-  constructor(bench: Bench, { seed, redis, proxy }: {
-    readonly seed: number;
-    readonly redis?: RedisServer;
+  constructor(bench: Bench, { store, seed, server, proxy }: StageOptions & {
+    readonly server?: Server;
     readonly proxy?: TcpProxy;
   }) {
     this.#bench = bench;
     this.#random = new Random(seed + 1);
-    this.#redis = redis;
+    this.#disturbances = DISTURBANCES[store];
+    this.#server = server;
     this.#proxy = proxy;
   }
 
@@ -136,7 +137,7 @@ class Stage implements AsyncDisposable {
 
   /** Disturbs the workers or the store. At least one worker is left to rescue the jobs of a frozen one. */
   async disturb(): Promise<void> {
-    const all = DISTURBANCES[this.#redis ? "redis" : "sqlite"];
+    const all = this.#disturbances;
     const awake = this.#workers.filter((worker) => !this.#frozen.has(worker));
     const next = all[this.#disturbed++ % all.length]!;
     const name = next === "freeze" && awake.length === 1 ? "kill" : next;
@@ -154,12 +155,12 @@ class Stage implements AsyncDisposable {
       await this.#bench.freeze(worker);
       this.#thawing.push(this.#thaw(worker, workerId));
     } else {
-      await this.#redis!.kill();
-      await this.#redis!.start();
+      await this.#server!.kill();
+      await this.#server!.start();
     }
   }
 
-  /** Cuts the connections to Redis in their next reply. */
+  /** Cuts the connections to the server in their next reply. */
   cut(): void {
     if (this.#proxy === undefined) return;
     this.#count("cut");

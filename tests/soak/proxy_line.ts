@@ -1,5 +1,5 @@
 /**
- * A remote worker's way to its gateway: a proxy.
+ * A program's way to a server of this machine: a proxy.
  *
  * @module
  */
@@ -7,20 +7,23 @@ import { TcpProxy } from "../support/tcp_proxy.ts";
 import type { Line } from "./ground.ts";
 
 /** A line through one proxy. */
-export class GatewayLine implements Line, AsyncDisposable {
+export class ProxyLine implements Line, AsyncDisposable {
+  readonly url: string;
   readonly #proxy: TcpProxy;
 
-  private constructor(proxy: TcpProxy) {
+  private constructor(proxy: TcpProxy, url: string) {
     this.#proxy = proxy;
+    this.url = url;
   }
 
-  /** Makes a line to a port of this machine. */
-  static async make(port: number): Promise<GatewayLine> {
-    return new GatewayLine(await TcpProxy.start(port));
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#proxy.port}`;
+  /**
+   * Makes one to a port.
+   *
+   * @param url returns the server's address at the port of the proxy
+   */
+  static async make(port: number, url: (port: number) => string): Promise<ProxyLine> {
+    const proxy = await TcpProxy.start(port);
+    return new ProxyLine(proxy, url(proxy.port));
   }
 
   /** Does something to the way. */
