@@ -57,3 +57,9 @@ export interface Ground extends AsyncDisposable {
   /** Remains in the store after everything has ended and all workers have stopped: one line each. */
   leftovers(): Promise<readonly string[]>;
 }
+
+/** The stores that a simulation can have, by name. */
+export const GROUNDS: Readonly<Record<string, () => Promise<Ground>>> = {
+  sqlite: async () => await (await import("./sqlite_ground.ts")).SqliteGround.open(),
+  redis: async () => await (await import("./redis/ground.ts")).RedisGround.open(),
+};

@@ -47,7 +47,7 @@ export type StepPlan =
 const RETRY = { backoff: { type: "fixed", base: 1 } } as const;
 
 export function randomJob(random: Random, id: string, { member = false } = {}): JobPlan {
-  const ms = random.pick([0, 5, 200, 200, 2_000, 6_000, 12_000]);
+  const ms = random.pick([0, 5, 100, 200, 200, 1_000, 3_000, 8_000]);
   const fails = random.chance(0.25) ? random.between(1, 3) : 0;
   const end = random.chance(0.1) ? random.pick(["discard", "kill", "snooze", "crash"] as const) : undefined;
   const spec = { ms, ...(random.chance(0.2) && { deaf: true }), ...(fails && { fails }), ...(end && { end }) };
@@ -148,7 +148,7 @@ export function handlersOn(machine: Machine, model: Model): Registry {
       if (run.attempt <= (spec.fails ?? 0)) throw new Error(`attempt ${run.attempt} of ${id} fails`);
       if (spec.end === "discard") throw new Discard("as planned");
       if (spec.end === "kill") throw new Kill("as planned");
-      return id;
+      return `${id} ${ctx.jid}`;
     })(ctx);
 
   return new Registry()

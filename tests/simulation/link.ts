@@ -44,6 +44,7 @@ export class Link {
   readonly faults: (CallFault | undefined)[] = [];
   /** Until then the store is unreachable. */
   #cutUntil = 0;
+  #commandsLostUntil = 0;
   readonly machine: Machine;
   weather: Weather;
   /** Calls of one connection arrive in the order in which they were sent. */
@@ -64,9 +65,15 @@ export class Link {
     this.#cutUntil = Math.max(this.#cutUntil, until);
   }
 
+  /** Lets the replies with commands to its worker be lost for some time: their sender has been told that they are stored. */
+  loseCommands(forMs: number): void {
+    this.#commandsLostUntil = this.machine.world.time + forMs;
+  }
+
   /** Ends all that is wrong with it. */
   mend(weather: Weather): void {
     this.#cutUntil = 0;
+    this.#commandsLostUntil = 0;
     this.faults.length = 0;
     this.weather = weather;
   }
@@ -130,6 +137,7 @@ export class Link {
 
   /** Returns the fault that the next call meets. */
   faultOf(label: string): CallFault | undefined {
+    if (label === "workers.collect" && this.machine.world.time < this.#commandsLostUntil) return "lost after";
     if (this.faults.length === 0 || this.faults[0] === "lost after" && ALWAYS_ANSWERED.has(label)) return undefined;
     const fault = this.faults.shift();
     if (fault !== undefined) this.observer.faulted();

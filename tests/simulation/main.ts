@@ -4,12 +4,12 @@
  * @module
  */
 import { parseArgs } from "node:util";
+import { GROUNDS } from "./ground.ts";
 import { planOf } from "./plan.ts";
 import { run } from "./run.ts";
-import { simulate, type Tally } from "./simulate.ts";
-import { GROUNDS } from "./grounds.ts";
+import { simulate } from "./simulate.ts";
 
-/** A failing rule usually fails in many seeds. */
+/** A broken rule usually breaks in many seeds. */
 const MAX_FAILURES = 5;
 
 const { values: options } = parseArgs({
@@ -18,15 +18,18 @@ const { values: options } = parseArgs({
     first: { type: "string", default: "1" },
     store: { type: "string", default: "sqlite" },
     log: { type: "boolean", default: false },
+    /** The seeds of one processor. */
     part: { type: "string" },
+    /** Prints the first failure without its trace, and ends. */
+    brief: { type: "boolean", default: false },
   },
 });
 const open = GROUNDS[options.store] ?? refuse("STORE", options.store, Object.keys(GROUNDS).join(", "));
 const first = numberOf("FIRST", options.first);
-const seeds = numberOf("SEEDS", options.seeds);
+const end = first + numberOf("SEEDS", options.seeds);
 
 if (options.log) await showLog();
-else if (options.part !== undefined) await runPart(Number(options.part));
+else if (options.part !== undefined) await runPart(first + Number(options.part));
 else await runAll();
 
 function numberOf(name: string, text: string): number {
@@ -45,53 +48,37 @@ async function showLog(): Promise<void> {
   if (failure) Deno.exitCode = 1;
 }
 
-/** Runs the seeds of one processor. Prints its tally as a line of JSON. */
-async function runPart(part: number): Promise<void> {
-  const own = function* () {
-    for (let seed = first + part; seed < first + seeds; seed += navigator.hardwareConcurrency) yield seed;
-  };
+/** Runs the seeds of one processor. Prints how many runs, events and failures there were. */
+async function runPart(from: number): Promise<void> {
   await using ground = await open();
-  let failures = 0;
-  const tally: Tally = { runs: 0, events: 0, failures: [] };
-  for (const seed of own()) {
-    if (failures >= MAX_FAILURES) break;
-    const one = await simulate(ground, [seed], () => false);
-    tally.runs += one.runs;
-    tally.events += one.events;
-    tally.failures.push(...one.failures);
-    failures += one.failures.length;
-    for (const text of one.failures) console.error(`${text}\n`);
+  const total = { runs: 0, events: 0, failures: 0 };
+  for (let seed = from; seed < end && total.failures < MAX_FAILURES; seed += navigator.hardwareConcurrency) {
+    const { events, failure } = await simulate(ground, seed, options.brief);
+    total.runs++;
+    total.events += events;
+    if (failure === undefined) continue;
+    if (options.brief) return console.log(failure);
+    total.failures++;
+    console.error(`${failure}\n`);
   }
-  console.log(JSON.stringify({ ...tally, failures }));
+  console.log(JSON.stringify(total));
 }
 
 async function runAll(): Promise<void> {
   const began = performance.now();
-  const parts = Array.from({ length: navigator.hardwareConcurrency }, (_, part) =>
-    new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", import.meta.filename!, ...Deno.args, "--part", String(part)],
-      stdout: "piped",
-      stderr: "inherit",
-    }).output());
-  let runs = 0;
-  let events = 0;
-  let failed = 0;
-  for (const { code, stdout } of await Promise.all(parts)) {
-    const line = new TextDecoder().decode(stdout).trim();
-    if (code !== 0 || line === "") {
-      failed++;
-      continue;
-    }
-    const part = JSON.parse(line);
-    runs += part.runs;
-    events += part.events;
-    failed += part.failures;
+  const outputs = Array.from({ length: navigator.hardwareConcurrency }, (_, part) => {
+    const args = ["run", "-A", "--no-check", import.meta.filename!, ...Deno.args, "--part", `${part}`];
+    return new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "inherit" }).output();
+  });
+  const total = { runs: 0, events: 0, failures: 0 };
+  for (const { success, stdout } of await Promise.all(outputs)) {
+    const part = success ? JSON.parse(new TextDecoder().decode(stdout)) : { runs: 0, events: 0, failures: 1 };
+    for (const name of ["runs", "events", "failures"] as const) total[name] += part[name];
   }
   const seconds = (performance.now() - began) / 1_000;
+  const rate = (total.runs / seconds).toFixed(1);
   console.log(
-    `${runs} schedules, ${events} events in ${seconds.toFixed(0)} s (${
-      (runs / seconds).toFixed(1)
-    } schedules/s): ${failed} failed`,
+    `${total.runs} schedules, ${total.events} events in ${seconds.toFixed(0)} s (${rate}/s): ${total.failures} failed`,
   );
-  if (failed > 0) Deno.exit(1);
+  if (total.failures > 0) Deno.exit(1);
 }

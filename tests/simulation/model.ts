@@ -31,7 +31,6 @@ export interface Run {
   readonly signal: AbortSignal;
   /** It may have begun without a lease: programs begin what they have received, without another look. */
   readonly isUnsure: boolean;
-  readonly hasTimeout: boolean;
   end: number | undefined;
   /** `aborted`: its signal aborted, or it sleeps. */
   how: "returned" | "failed" | "snoozed" | "aborted" | undefined;
@@ -62,6 +61,8 @@ export class Model {
   readonly machines = new Map<string, Machine>();
   /** Those whose jobs come over HTTP: another process has their leases, and ends jobs that don't obey. */
   readonly programs = new Set<Machine>();
+  /** The machines that lost commands. */
+  readonly deaf = new Set<Machine>();
   /** Jobs that an operator has changed: only that they end is known. */
   readonly touched = new Set<string>();
   /** Whether a wall clock was set. */
@@ -174,74 +175,65 @@ export class Model {
   async begin(id: string, context: JobContext, machine: Machine): Promise<Run> {
     const { jid, attempt, queue, payload, occurrence, signal } = context;
     const world = this.#world;
+    const { time: start } = world;
     const group = payload["group"] as string | undefined;
-    const start = world.time;
-    const hasTimeout = payload["timeout"] !== undefined;
-    const isLate = this.#learnsLate({ machine, hasTimeout });
-    const isUnsure = this.programs.has(machine) && (isLate || this.wasHit(machine, start, start));
+    const isUnsure = this.programs.has(machine) && this.wasHit(machine, start, start);
     const run: Run = {
-      ...{
-        id,
-        jid,
-        attempt,
-        queue,
-        group,
-        machine,
-        start,
-        signal,
-        isUnsure,
-        hasTimeout: payload["timeout"] !== undefined,
-      },
-      ...{ end: undefined, how: undefined },
+      id,
+      jid,
+      attempt,
+      queue,
+      group,
+      machine,
+      start,
+      signal,
+      isUnsure,
+      end: undefined,
+      how: undefined,
     };
-    const healthy = [...this.#running].filter((other) => {
-      // The server waits for a program that it has told to end a job for a few seconds only.
-      const isGivenUp = this.programs.has(other.machine) && other.signal.aborted || this.#learnsLate(other);
-      return !isGivenUp && !this.wasHit(other.machine, other.start, world.time);
-    });
     world.note(`${machine.name} begins ${id} (attempt ${attempt}, ${jid})`);
-    const twin = isUnsure ? undefined : healthy.find((other) => other.jid === jid);
+    // The server waits only for a few seconds for a program that it has told to end a job.
+    const isGivenUp = (other: Run) => this.programs.has(other.machine) && other.signal.aborted;
+    const healthy = isUnsure
+      ? []
+      : [...this.#running].filter((other) => !isGivenUp(other) && !this.wasHit(other.machine, other.start, start));
+    const twin = healthy.find((other) => other.jid === jid);
     if (twin) {
       world.fail(
         "a job runs once at a time",
         `${id} begins on ${machine.name}, and still runs on ${twin.machine.name}`,
       );
     }
-    if (isUnsure) healthy.length = 0;
-    if (queue === "narrow" && healthy.filter((other) => other.queue === "narrow").length >= NARROW) {
-      world.fail("limits hold", `${id} begins while ${NARROW} jobs of its queue run`);
-    }
-    if (queue === "grouped" && group !== undefined) {
-      const others = healthy.filter((other) => other.queue === queue && other.group === group);
-      if (others.length >= GROUP_LIMIT) {
-        world.fail("limits hold", `${id} begins while ${others[0]!.id} of its group runs`);
-      }
-    }
+    this.#checkLimits(run, healthy);
     if (!isUnsure) this.#checkLease(run, await this.holder(run));
-    // A worker whose take is under way finds the job in it, and aborts it.
-    const cancelledAt = this.#cancelled.get(jid);
-    if (cancelledAt !== undefined && world.time - cancelledAt > this.callsMs) {
+    // A worker whose take is under way finds the job in it, and aborts it. One that lost the command may begin what it has taken.
+    const cancelledAt = this.#cancelled.get(jid) ?? Infinity;
+    const isFirst = !this.runsOf(id).some((other) => other.jid === jid && other.machine === machine);
+    if (world.time - cancelledAt > this.callsMs && !(isFirst && this.deaf.has(machine))) {
       world.fail(
         "a cancelled job doesn't run again",
         `${id} (${jid}), cancelled at ${Math.round(cancelledAt)}, begins`,
       );
     }
-    const limit = this.limits.get(queue);
-    // Jobs that were taken before don't count.
-    const isNew = (time: number) => time > limit!.since + LIMIT_MS;
-    if (
-      limit && isNew(start) && healthy.filter((one) => one.queue === queue && isNew(one.start)).length >= limit.running
-    ) {
-      world.fail("limits hold", `${id} begins while ${limit.running} jobs of ${queue} run, as an operator has set`);
-    }
     if (!isUnsure) this.groups.begins(run, healthy);
     this.keys.begins(run, healthy);
     if (occurrence) this.cron.begins(Date.parse(occurrence.scheduledAt), run, healthy);
-    const runs = this.#runs.get(id);
-    if (runs) runs.push(run);
-    else this.#runs.set(id, [run]);
+    this.#runs.getOrInsertComputed(id, () => []).push(run);
     this.#running.add(run);
     return run;
+  }
+
+  #checkLimits({ id, queue, group, start }: Run, others: readonly Run[]): void {
+    const same = others.filter((other) => other.queue === queue);
+    const given = this.limits.get(queue);
+    // Jobs that were taken before don't count.
+    const isNew = (time: number) => time > (given?.since ?? Infinity) + LIMIT_MS;
+    const fails = queue === "narrow"
+      ? same.length >= NARROW
+      : queue === "grouped"
+      ? group !== undefined && same.filter((other) => other.group === group).length >= GROUP_LIMIT
+      : given !== undefined && isNew(start) && same.filter((other) => isNew(other.start)).length >= given.running;
+    if (fails) this.#world.fail("limits hold", `${id} begins while ${same.map((other) => other.id)} run, of ${queue}`);
   }
 
   end(run: Run, how: Run["how"]): void {
@@ -318,7 +310,9 @@ export class Model {
       const end = expected(plan);
       const has = (how: Run["how"]) => runs.some((run) => run.how === how);
       const isDead = dead.has(jid!);
-      if (end === "succeed" && !has("returned") && !(isDead && this.#cutOff(id) >= MAX_RESCUES)) {
+      // A program doesn't learn of each job that its worker has begun.
+      const mayDie = this.#cutOff(id) >= MAX_RESCUES || this.programs.size > 0;
+      if (end === "succeed" && !has("returned") && !(isDead && mayDie)) {
         world.fail(
           "a stored job runs to its end",
           `${id} (${jid}) never succeeded, in ${runs.length} runs${isDead ? "; it is dead" : ""}`,
@@ -327,8 +321,10 @@ export class Model {
       if (end === "succeed" && isDead && has("returned") && this.hits === 0) {
         world.fail("a job that succeeds isn't dead", `${id} (${jid})`);
       }
-      // A program that wasn't told of its timeout may have ended its job before the timeout was stored.
-      const wasLate = runs.some((run) => run.how === "returned" && this.#isLateEnd(run));
+      // A program that learned late of its timeout has ended its job before.
+      const wasLate = runs.some(({ how, machine, start, end }) =>
+        how === "returned" && this.programs.has(machine) && this.wasHit(machine, start, end! + SETTLE_MS)
+      );
       if (["die", "kill", "crash"].includes(end) && !isDead && !wasLate) {
         world.fail("a failed job is kept", `${id} (${jid}) failed in ${runs.length} runs, and isn't dead`);
       }
@@ -341,18 +337,6 @@ export class Model {
     }
     this.groups.judge();
     this.keys.judge();
-  }
-
-  /** Whether the server may have given up a job with a timeout before its program learns that, or has begun it. */
-  #learnsLate({ machine, hasTimeout }: Pick<Run, "machine" | "hasTimeout">): boolean {
-    return hasTimeout && this.programs.has(machine) && this.#weather.slow > 0;
-  }
-
-  /** Whether a program's end of a job with a timeout may have come late. */
-  #isLateEnd(run: Run): boolean {
-    const { machine, start, end, hasTimeout } = run;
-    if (!hasTimeout || !this.programs.has(machine)) return false;
-    return this.#learnsLate(run) || this.wasHit(machine, start, end! + SETTLE_MS);
   }
 
   /** Returns in how many runs of a job its worker may have died. */
@@ -368,7 +352,7 @@ export class Model {
       const again = ended.slice(i + 1).find(({ attempt, jid }) => jid === run.jid && attempt === run.attempt);
       const isDone = run.how === "returned" ? ended.slice(i + 1).find(({ jid }) => jid === run.jid) : undefined;
       const repeat = again ?? isDone;
-      if (repeat && !this.wasHit(run.machine, run.start, run.end! + SETTLE_MS) && !this.#isLateEnd(run)) {
+      if (repeat && !this.wasHit(run.machine, run.start, run.end! + SETTLE_MS)) {
         this.#world.fail(
           "a job whose worker is well runs once",
           `${id} ${run.how} on ${run.machine.name} at ${run.end}, and began again on ${repeat.machine.name} at ${repeat.start}`,

@@ -69,18 +69,19 @@ export class Operator {
     });
   }
 
-  /** Edits one of the jobs in the store. */
-  async edit(how: Edit, nth: number): Promise<void> {
+  /** Edits one of the jobs in the store, a running one if it cancels. Returns the worker that has it. */
+  async edit(how: Edit, nth: number): Promise<string | undefined> {
     const all = await this.#ground.jobs();
     const running = how === "cancel" ? all.filter(({ worker }) => worker !== undefined) : [];
     const jobs = running.length > 0 ? running : all;
-    if (jobs.length === 0) return;
-    const { jid } = jobs[nth % jobs.length]!;
+    if (jobs.length === 0) return undefined;
+    const { jid, worker } = jobs[nth % jobs.length]!;
     this.#model.touchJob(jid);
     const input = { action: how, jids: [jid], ...(how === "move" && { queue: "low" }) };
     void this.#act(editJobs, input).then((result) => {
       if (how === "cancel" && (result as { changed: number } | undefined)?.changed === 1) this.#model.cancelled(jid);
     });
+    return worker;
   }
 
   /** Edits one of the batches and flows in the store. */
@@ -94,18 +95,18 @@ export class Operator {
     });
   }
 
-  /** Edits the steps of one of the jobs that have steps. */
+  /** Edits the steps of one of the jobs that have steps: the step that waits for a child, if one does. */
   editSteps(how: StepsEdit, nth: number): void {
-    const sagas = [...this.#model.sagas.keys()];
-    const id = sagas[nth % Math.max(1, sagas.length)];
+    const { sagas, steps: { parents } } = this.#model;
+    const ids = [...(how !== "wake" && parents.size > 0 ? parents : sagas).keys()];
+    const id = ids[nth % Math.max(1, ids.length)];
     const jid = id && this.#model.runsOf(id)[0]?.jid;
     if (!jid) return;
-    const { steps } = this.#model.sagas.get(id)!;
-    const name = `${steps[nth % steps.length]!.kind}${nth % steps.length}`;
+    const { steps } = sagas.get(id)!;
+    const name = parents.get(id) ?? `${steps[nth % steps.length]!.kind}${nth % steps.length}`;
     this.#model.touchSteps(id);
-    const from = this.#world.time;
     void this.#act(STEPS_ACTIONS[how], { jid, ...(how === "rerun" && { name }) }).then((result) => {
-      if (how !== "wake" && result) this.#model.steps.cleared(jid, how === "rerun" ? name : undefined, from);
+      if (how !== "wake" && result) this.#model.steps.cleared(jid);
     });
   }
 

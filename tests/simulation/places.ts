@@ -6,19 +6,22 @@
 import { defaultSettings, type Settings } from "../../src/config/settings.ts";
 import { Launcher } from "../../src/server/launcher.ts";
 import type { RescueResult } from "../../src/store/port/jobs.ts";
+import type { NewWait, StepLease, Wait } from "../../src/store/port/steps.ts";
 import type { SettleResult } from "../../src/store/port/outcomes.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Ground } from "./ground.ts";
 import { handlersOn, QUEUES } from "./jobs.ts";
 import { Link, type Weather } from "./link.ts";
 import type { Model } from "./model.ts";
-import type { Plan } from "./plan.ts";
+import type { Mishap, Plan } from "./plan.ts";
 import { Remote } from "./remote.ts";
 import { Machine, type World } from "./world.ts";
 
 const HEARTBEAT_MS = 4_000;
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 const SHUTDOWN_TIMEOUT_MS = 3_000;
+/** Commands are lost for this long. */
+const MISHAP_MS = 5_000;
 /** The weather after all trouble. */
 const CALM: Weather = { usualMs: 2, slow: 0, slowMs: 0 };
 
@@ -97,8 +100,10 @@ export class Places {
     const machine = new Machine(name, world);
     const link = new Link(machine, this.#isCalm ? CALM : plan.weather, {
       faulted: () => model.hit(machine, 25_000),
-      executed: (label, result, [worker]) => {
+      executed: (label, result, args) => {
+        const [worker] = args;
         if (label === "jobs.rescue") model.rescued(result as RescueResult);
+        if (label === "steps.wait") model.steps.stored(...args as [StepLease, NewWait], result as Wait | undefined);
         // A rescuer settles the dead jobs of others.
         const isOwn = typeof worker === "string" && model.machines.get(worker.slice(-12)) === machine;
         if (label === "jobs.settle" && isOwn) model.settled(machine, (result as SettleResult).lost);
@@ -181,6 +186,22 @@ export class Places {
     launcher.inbox.put({ verb: "stop", by: "operator" });
     await launcher.finished;
     this.kill(of, 100);
+  }
+
+  /** Lets the worker of a job that an operator cancels meet a mishap. */
+  meets(worker: string | undefined, mishap: Mishap = "none"): void {
+    const { world, model } = this.#in;
+    const machine = model.machines.get(worker?.slice(-12) ?? "");
+    const of = this.#places.findIndex((place) => place.machine === machine);
+    if (machine === undefined || of === -1) return;
+    model.hit(machine, MISHAP_MS);
+    if (mishap.includes("lost")) {
+      model.deaf.add(machine);
+      this.at(of).link.loseCommands(MISHAP_MS);
+    }
+    const later = (run: () => void) => void world.at(world.time + world.random.next() * 500, undefined, run);
+    if (mishap.includes("stop")) later(() => void this.restart(of));
+    if (mishap === "kill") later(() => this.kill(of, 1_000));
   }
 
   /** Cuts all processes off from the store. */

@@ -13,7 +13,7 @@ import type { NodePlan } from "./plan.ts";
 import type { World } from "./world.ts";
 
 /** A batch that its client doesn't close is abandoned after this time. */
-const CLOSE_WITHIN = "2m";
+const CLOSE_WITHIN = "1m";
 
 export class Producer {
   readonly #client: Client;

@@ -46,6 +46,9 @@ function ownRuntime(world: World, { seed }: Plan): () => void {
   const restore = seedRuntime(new Random(seed ^ 0xfade), () => world.now);
   const { addEventListener, removeEventListener } = globalThis;
   const { memoryUsage } = Deno;
+  const { stackTraceLimit } = Error;
+  // Each abort of a signal makes an error, whose stack takes longer than the rest.
+  Error.stackTraceLimit = 0;
   const onRejection = (event: PromiseRejectionEvent) => {
     event.preventDefault();
     world.fail("no error is unhandled", String(event.reason?.stack ?? event.reason));
@@ -58,6 +61,7 @@ function ownRuntime(world: World, { seed }: Plan): () => void {
     globalThis.addEventListener = addEventListener;
     removeEventListener("unhandledrejection", onRejection);
     Deno.memoryUsage = memoryUsage;
+    Error.stackTraceLimit = stackTraceLimit;
     restore();
   };
 }

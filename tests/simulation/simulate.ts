@@ -1,67 +1,71 @@
 /**
- * Runs many seeds, one after the other, and reports each failure with its shortest trace.
+ * Runs seeds, and reports a failure with its shortest trace.
  *
  * @module
  */
 import type { Ground } from "./ground.ts";
-import { type Plan, planOf } from "./plan.ts";
-import { run } from "./run.ts";
-import { shrink } from "./shrink.ts";
+import { type Act, type Plan, planOf } from "./plan.ts";
+import { type Result, run } from "./run.ts";
 
 /** The same seed must give the same trace: each tenth seed runs twice. */
 const REPEAT_EVERY = 10;
-
-/** The result of many runs. */
-export interface Tally {
-  runs: number;
-  events: number;
-  /** One text for each failure. */
-  readonly failures: string[];
-}
+/** The search for the shortest trace ends after this many runs. */
+const MAX_RUNS = 400;
+/** This many of the last events are reported. */
+const EVENTS_SHOWN = 40;
 
 /**
- * @param seeds the seeds to run
- * @param isOver ends it early
+ * Runs a seed.
+ *
+ * @param brief a failure is one line, without its trace
  */
-export async function simulate(ground: Ground, seeds: Iterable<number>, isOver: () => boolean): Promise<Tally> {
-  const tally: Tally = { runs: 0, events: 0, failures: [] };
-  for (const seed of seeds) {
-    if (isOver()) break;
-    const result = await run(ground, planOf(seed));
-    tally.runs++;
-    tally.events += result.events;
-    if (result.failure) {
-      tally.failures.push(await report(ground, seed));
-      continue;
-    }
-    if (seed % REPEAT_EVERY !== 0) continue;
-    const again = await run(ground, planOf(seed));
-    if (again.trace !== result.trace) {
-      tally.failures.push(`Seed ${seed} has two traces: ${result.trace} and ${again.trace}`);
-    }
-  }
-  return tally;
+export async function simulate(
+  ground: Ground,
+  seed: number,
+  brief = false,
+): Promise<{ readonly events: number; readonly failure: string | undefined }> {
+  const result = await run(ground, planOf(seed));
+  const { events, failure, trace } = result;
+  if (failure) return { events, failure: brief ? `seed ${seed}: ${failure.message}` : await report(ground, result) };
+  const again = seed % REPEAT_EVERY === 0 ? await run(ground, planOf(seed)) : result;
+  const differs = again.trace !== trace ? `Seed ${seed} has two traces: ${trace} and ${again.trace}` : undefined;
+  return { events, failure: differs };
 }
 
-/** Returns the shortest trace of a failing seed, with the command that repeats it. */
-export async function report(ground: Ground, seed: number): Promise<string> {
-  const failing = await run(ground, planOf(seed));
-  if (!failing.failure) return `Seed ${seed} failed once, and not again`;
-  const { plan } = await shrink(ground, failing);
-  const { failure, log } = await run(ground, plan, { log: true });
+/** Returns the shortest trace of a failing run, with the command that repeats it. */
+async function report(ground: Ground, failing: Result): Promise<string> {
+  const { plan: { seed, acts: all }, failure } = failing;
+  const shortest = await run(ground, await shrink(ground, failing), { log: true });
+  const { acts, workers, concurrency, weather, cron } = shortest.plan;
   return [
-    `Seed ${seed}: ${failing.failure.message}`,
-    `The shortest trace (${plan.acts.length} of ${failing.plan.acts.length} acts): ${failure?.message}`,
-    ...describe(plan),
+    `Seed ${seed}: ${failure!.message}`,
+    `The shortest trace (${acts.length} of ${all.length} acts): ${shortest.failure?.message}`,
+    `  ${workers} workers with ${concurrency} processors, ${JSON.stringify({ weather, cron })}`,
+    ...acts.map((act) => `  ${JSON.stringify(act)}`),
     "Its last events:",
-    ...log.slice(-40),
+    ...shortest.log.slice(-EVENTS_SHOWN),
     `Repeat it with: make simulate STORE=${ground.name} FIRST=${seed} SEEDS=1 LOG=1`,
   ].join("\n");
 }
 
-function describe({ acts, workers, concurrency, weather, cron }: Plan): string[] {
-  return [
-    `  ${workers} workers with ${concurrency} processors, ${JSON.stringify({ weather, cron })}`,
-    ...acts.map((act) => `  ${JSON.stringify(act)}`),
-  ];
+/** Returns the shortest plan found that breaks the same rule: leaves out acts, halves of them first, then makes the rest simpler. */
+async function shrink(ground: Ground, { plan, failure }: Result): Promise<Plan> {
+  let best = plan;
+  let runs = 0;
+  const keeps = async (change: Partial<Plan>): Promise<boolean> => {
+    const shorter = { ...best, ...change };
+    if (runs++ >= MAX_RUNS || (await run(ground, shorter)).failure?.rule !== failure!.rule) return false;
+    best = shorter;
+    return true;
+  };
+  for (let size = best.acts.length >> 1; size >= 1; size >>= 1) {
+    for (let from = 0; from < best.acts.length;) {
+      if (!await keeps({ acts: best.acts.toSpliced(from, size) })) from += size;
+    }
+  }
+  const isOfFirst = (act: Act) => !("of" in act && typeof act.of === "number" && act.of > 0);
+  await keeps({ cron: [] });
+  await keeps({ workers: 1, acts: best.acts.filter(isOfFirst) });
+  await keeps({ weather: { usualMs: 0.1, slow: 0, slowMs: 0 } });
+  return best;
 }

@@ -17,7 +17,7 @@ const SETUP_MS = 60_000;
 /** The workers start within this time. Acts begin after it. */
 const START_MS = 500;
 /** Late calls have arrived by then, and rescuers have forgotten a killed worker. */
-const AFTERMATH_MS = 30_000;
+const AFTERMATH_MS = 20_000;
 /** After the trouble, everything must have ended within this time: a flow whose push was interrupted is abandoned by then. */
 const REST_MS = 20 * 60_000;
 /** The store is idle if it is so at this many looks in a row, 2 s apart. */
@@ -237,7 +237,7 @@ export class Simulation {
       case "limit":
         return this.#operator.limit(act.queue, act.running);
       case "edit":
-        return await this.#operator.edit(act.how, act.nth);
+        return places.meets(await this.#operator.edit(act.how, act.nth), act.mishap);
       case "edit batch":
         return await this.#operator.editBatch(act.how, act.nth);
       case "edit steps":

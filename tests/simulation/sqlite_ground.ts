@@ -22,6 +22,8 @@ import type { Machine, World } from "./world.ts";
 const PATH = ":memory:";
 /** How often waiters look without a commit: for waits that end by the clock. */
 const POLL_MS = 5_000;
+/** A process sees the commits of others after this time. */
+const SEEN_MS = 5;
 const DEAD_MAX_JOBS = 10_000;
 const DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 
@@ -74,6 +76,8 @@ interface Side {
   readonly watches: Set<Watch>;
   /** How many rows were changed in it. */
   changes: number;
+  /** Whether other processes will look soon. */
+  isWaking: boolean;
 }
 
 export class SqliteGround implements Ground {
@@ -102,7 +106,7 @@ export class SqliteGround implements Ground {
     const busyRetry = new BusyRetry({ path: PATH, clock, waitMs: 0 });
     const openSide = async (): Promise<Side> => {
       const database = await openDatabase(PATH, { durability: "normal", busyRetry, create: true });
-      return { database, sql: statementCache(database), watches: new Set(), changes: 0 };
+      return { database, sql: statementCache(database), watches: new Set(), changes: 0, isWaking: false };
     };
     return new SqliteGround([await openSide(), await openSide()]);
   }
@@ -117,8 +121,10 @@ export class SqliteGround implements Ground {
     return Promise.resolve();
   }
 
-  #empty({ database, watches }: Side): void {
+  #empty(side: Side): void {
+    const { database, watches } = side;
     watches.clear();
+    side.isWaking = false;
     const empty = this.#tables.map((name) => `DELETE FROM "${name}";`).join("");
     database.exec(`BEGIN; ${empty}
       DELETE FROM sqlite_sequence;
@@ -166,7 +172,8 @@ export class SqliteGround implements Ground {
         const changes = Number(sql("SELECT total_changes() AS n").get()!["n"]);
         if (changes === side.changes) return;
         side.changes = changes;
-        for (const one of watches) one.changed();
+        watch.changed();
+        this.#wakeOthers(side);
       },
     });
     let takes = this.#world.random.word() >>> 1;
@@ -188,6 +195,16 @@ export class SqliteGround implements Ground {
       deadMaxAgeMs: DEAD_MAX_AGE_MS,
     });
     return Promise.resolve(link.through(store));
+  }
+
+  /** Other processes see the commits of some time together. */
+  #wakeOthers(side: Side): void {
+    if (side.isWaking) return;
+    side.isWaking = true;
+    this.#world.at(this.#world.time + SEEN_MS, undefined, () => {
+      side.isWaking = false;
+      for (const one of side.watches) one.changed();
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

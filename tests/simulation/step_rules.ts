@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { NewWait, StepLease, Wait } from "../../src/store/port/steps.ts";
 import type { JobPlan } from "./jobs.ts";
 import type { Model, Run } from "./model.ts";
 import type { World } from "./world.ts";
@@ -22,11 +23,10 @@ export class StepRules {
   readonly #sent = new Map<number, { readonly key: string; readonly at: number }>();
   /** When an operator last changed the steps of a job. */
   readonly #touchedAt = new Map<string, number>();
-  /** Of a job: the step that an operator has deleted, when the request was sent, and when it was acknowledged. */
-  readonly #cleared = new Map<
-    string,
-    { readonly step: string | undefined; readonly from: number; readonly to: number }
-  >();
+  /** The child of a step, as the store has it. */
+  readonly #children = new Map<string, string>();
+  /** The jobs that wait for a child, with the names of their steps. */
+  readonly parents = new Map<string, string>();
   #signals = 0;
 
   constructor(world: World, model: Model) {
@@ -59,8 +59,9 @@ export class StepRules {
   }
 
   /** A sleep or a wait begins, perhaps again. */
-  waits(name: string, { jid }: Run): void {
+  waits(name: string, { id, jid }: Run): void {
     const key = `${jid} ${name}`;
+    if (name.startsWith("child")) this.parents.set(id, name);
     if (!this.#firstAt.has(key)) this.#firstAt.set(key, this.#world.time);
   }
 
@@ -99,26 +100,30 @@ export class StepRules {
     this.#touchedAt.set(id, this.#world.time);
   }
 
-  /** An operator has deleted a step of a job, or all, with a request sent at a time. */
-  cleared(jid: string, step: string | undefined, from: number): void {
-    this.#cleared.set(jid, { step, from, to: this.#world.time });
+  /** An operator has deleted steps of a job. */
+  cleared(jid: string): void {
     for (const key of this.#firstAt.keys()) if (key.startsWith(`${jid} `)) this.#firstAt.delete(key);
+  }
+
+  /** The store has begun or continued a wait. */
+  stored({ jid }: StepLease, { name }: NewWait, wait: Wait | undefined): void {
+    const { child } = wait === undefined ? {} : JSON.parse(wait.record);
+    if (child !== undefined) this.#children.set(`${jid} ${name}`, child);
   }
 
   /**
    * A child has ended, as its parent sees it. After its step was deleted another child runs, and the end of the old one doesn't count.
    */
-  childEnded(parent: string, run: Run, step: string, { id }: JobPlan, value: unknown): void {
-    const cleared = this.#cleared.get(run.jid);
-    const first = this.#firstAt.get(`${run.jid} ${step}`)!;
-    const isDeleted = cleared !== undefined && (cleared.step ?? step) === step;
-    if (isDeleted && run.start > cleared.to && first > cleared.to && value === id) {
-      const isNew = this.#model.runsOf(id).some(({ start, how }) => start > cleared.from && how === "returned");
-      if (!isNew) this.#world.fail("an old child ends no new wait", `${parent} got the result of ${id} again`);
+  childEnded(parent: string, { jid, machine, start }: Run, step: string, { id }: JobPlan, value: unknown): void {
+    this.parents.delete(parent);
+    if (value === undefined) return;
+    const child = this.#children.get(`${jid} ${step}`);
+    if (child !== undefined && value !== `${id} ${child}` && !this.#model.wasHit(machine, start, this.#world.time)) {
+      this.#world.fail("an old child ends no new wait", `${parent} got ${value}, and waited for ${child}`);
     }
     if (this.#model.touched.has(parent) || this.#model.touched.has(id)) return;
     const hasRun = this.#model.runsOf(id).some(({ how }) => how === "returned" || how === "aborted");
-    if (value === undefined || value === id && hasRun) return;
+    if (hasRun && String(value).startsWith(`${id} `)) return;
     this.#world.fail("a parent gets the result of its child", `${parent} got ${JSON.stringify(value)} of ${id}`);
   }
 

@@ -100,3 +100,23 @@ onBothStores("a job that another gateway has given counts from there", async ({ 
   assert(ended!.elapsedMs! >= HOUR_MS, `${ended!.elapsedMs}`);
   await first[Symbol.asyncDispose]();
 });
+
+onBothStores("a heartbeat during the deregistration of a worker doesn't register it again", async ({ store }) => {
+  const gone = Promise.withResolvers<void>();
+  const reply = Promise.withResolvers<void>();
+  const { workers } = store;
+  const deregister = workers.deregister.bind(workers);
+  workers.deregister = async (id) => {
+    await deregister(id);
+    gone.resolve();
+    await reply.promise;
+  };
+  await using server = new Server(store, { heartbeatMs: 1 });
+  const worker = await server.register();
+  const leaving = server.send("deregister", { worker });
+  await gone.promise;
+  await server.send("heartbeat", { worker, running: [] });
+  reply.resolve();
+  await leaving;
+  assertEquals(await store.workers.list(), []);
+});

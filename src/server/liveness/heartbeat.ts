@@ -93,6 +93,8 @@ export class Heartbeat implements Component {
   /** Resolves with the thread's first heartbeat that the store has accepted. */
   readonly #threadBeats = Promise.withResolvers<void>();
   #inline: Promise<unknown> | undefined;
+  /** The last heartbeat that this side has sent. */
+  #sent: Promise<unknown> | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -135,11 +137,14 @@ export class Heartbeat implements Component {
     task.enter("beating");
   }
 
-  /** Sends one heartbeat from this side. */
+  /** Sends one heartbeat from this side. Once it stops, none: it would register the worker again. */
   async step(): Promise<void> {
     const { store, describe, ttlMs, clock } = this.#options;
+    if (this.#stop.signal.aborted) return;
     const sentAt = momentOf(clock);
-    const beat = await store.workers.heartbeat(describe(), ttlMs);
+    const sent = store.workers.heartbeat(describe(), ttlMs);
+    this.#sent = sent;
+    const beat = await sent;
     this.#options.outage.beat();
     if (beat.commands.length > 0) this.#accept(beat.commands);
     for (const one of this.#listeners) one.beat?.({ ...beat, sentAt });
@@ -183,7 +188,7 @@ export class Heartbeat implements Component {
 
   async #end(): Promise<void> {
     this.#stop.abort();
-    await this.#inline;
+    await Promise.allSettled([this.#inline, this.#sent]);
     const worker = this.#stopping = this.#worker;
     if (!worker) return;
     this.#worker = undefined;
