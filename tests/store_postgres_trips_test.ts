@@ -29,7 +29,7 @@ const TRIPS: Readonly<Record<string, number>> = {
   "workers.collect": 4,
   "cron.read": 4,
   "cron.write": 18,
-  "logs.add": 2,
+  "logs.add": 6,
   "logs.page": 2,
   "series.add": 12,
   "series.read": 6,

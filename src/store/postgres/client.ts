@@ -3,7 +3,8 @@
  * may give each transaction another one.
  *
  *  1. A statement that wasn't sent is sent again, up to `waitMs`. One whose reply was lost is repeated if that is harmless.
- *  2. A transaction that was rolled back is repeated. If the reply of its commit was lost, the server is asked for its outcome.
+ *  2. A transaction that was rolled back is repeated. If the reply of its commit was lost, a row that it has inserted tells its
+ *     outcome. The number of a transaction doesn't: a server that was killed, or its replica, may give it to another one.
  *  3. A server that doesn't answer counts as lost: its connections are left. The server ends a transaction whose client stands still,
  *     so that its locks hold up no other one.
  *
@@ -41,6 +42,12 @@ export interface ClientOptions {
   /** The server ends a transaction in which nothing is sent for this time. Default 5 s. */
   readonly idleTimeoutMs?: number;
   readonly log?: ((level: "info" | "warn" | "error", message: string) => void) | undefined;
+}
+
+/** Options of a transaction. */
+export interface TransactionOptions {
+  readonly isolation?: "READ COMMITTED" | "REPEATABLE READ";
+  readonly marks?: string;
 }
 
 const REPLY_TIMEOUT_MS = 30_000;
@@ -116,22 +123,28 @@ export class Client {
    * Runs a transaction. It may run again from the start.
    *
    * @param begin the columns of the row that `run` receives
+   * @param options.marks the table in which a row marks that it has committed. Without it, it is repeated if that is unknown.
    * @throws {StoreError} if it fails
    */
   async transaction<T>(
     begin: string,
     run: (query: Query, first: Row) => Promise<T>,
-    isolation = "READ COMMITTED",
+    options: TransactionOptions = {},
   ): Promise<T> {
-    return await this.#attempt(() => this.#transact(begin, run, isolation), false);
+    return await this.#attempt(() => this.#transact(begin, run, options), false);
   }
 
-  async #transact<T>(begin: string, run: (query: Query, first: Row) => Promise<T>, isolation: string): Promise<T> {
+  async #transact<T>(
+    begin: string,
+    run: (query: Query, first: Row) => Promise<T>,
+    { isolation = "READ COMMITTED", marks }: TransactionOptions,
+  ): Promise<T> {
     const session = await this.#sessions.open().catch((error) => {
       throw failureOf(error) === "unknown" ? new NotCommitted(error) : error;
     });
     const answered = <R>(what: (connection: Pool) => PromiseLike<R>) => this.#answered(session.send(what));
-    let done: { readonly xid: string; readonly result: T } | undefined;
+    const mark = marks === undefined ? undefined : { table: marks, name: randomName() };
+    let done: { readonly result: T } | undefined;
     let failed: { readonly error: unknown } | undefined;
     let latest: Promise<unknown> | undefined;
     let isUsable = true;
@@ -141,7 +154,7 @@ export class Client {
         connection.unsafe(
           `BEGIN ISOLATION LEVEL ${isolation}; SET LOCAL idle_in_transaction_session_timeout = ${
             this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS
-          }; SELECT pg_current_xact_id()::text AS xid, ${begin}`,
+          };${mark === undefined ? "" : `${insertMark(mark, 0)};`} SELECT ${begin}`,
         )
       ) as unknown as readonly (readonly Row[])[];
       const first = started.at(-1)![0]!;
@@ -155,7 +168,7 @@ export class Client {
       };
       const script = async (text: string) => void await session.send((connection) => connection.unsafe(text));
       const result = await run(Object.assign(query, { script }), first);
-      done = { xid: String(first.xid), result };
+      done = { result };
       const { command } = await answered((connection) => connection.unsafe("COMMIT"));
       if (command === "COMMIT") return result;
       // A statement failed for which the caller doesn't wait.
@@ -168,7 +181,7 @@ export class Client {
         throw error;
       }
       isUsable = false;
-      if (done === undefined || !(await this.#hasCommitted(done.xid))) throw new NotCommitted(error);
+      if (done === undefined || mark === undefined || !(await this.#hasCommitted(mark))) throw new NotCommitted(error);
       return done.result;
     } finally {
       session.release(isUsable);
@@ -229,18 +242,13 @@ export class Client {
     }
   }
 
-  /** Returns whether a transaction has committed whose commit wasn't answered. It may not have ended yet. */
-  async #hasCommitted(xid: string): Promise<boolean> {
+  /** Returns whether a transaction has committed that inserts a mark, when it has ended. If not, it never will. */
+  async #hasCommitted(mark: Mark): Promise<boolean> {
     this.#losses++;
-    for (;;) {
-      const [row] = await this.run(
-        `SELECT pg_xact_status('${xid}'::xid8) AS status, pg_is_in_recovery() AS recovers`,
-      ).catch((error) => {
-        throw unanswered(error, this.address.shown);
-      });
-      if (row!.status !== "in progress") return row!.status === "committed";
-      await this.clock.sleep(MIN_PAUSE_MS);
-    }
+    const [row] = await this.run(`${insertMark(mark, 1)} RETURNING number`).catch((error) => {
+      throw unanswered(error, this.address.shown);
+    });
+    return Number(row!.number) === 0;
   }
 
   /** Returns an answer. Without one, it fails after a while. */
@@ -295,6 +303,23 @@ export class Client {
     this.#downSince = undefined;
     this.#options.log?.("info", `Connected to PostgreSQL at "${this.address.shown}" again after ${seconds} s`);
   }
+}
+
+/** A row by which a transaction is known. */
+interface Mark {
+  readonly table: string;
+  readonly name: string;
+}
+
+/** Returns the insertion of a mark. It waits for another transaction that inserts it. Number 1 is that of one that asks. */
+function insertMark({ table, name }: Mark, number: 0 | 1): string {
+  return `INSERT INTO ${table} AS mark (client, number, at) VALUES (${name}, ${number}, extract(epoch FROM clock_timestamp()) * 1000)
+    ON CONFLICT (client) DO UPDATE SET at = mark.at`;
+}
+
+/** Returns a random name of 63 bits: two of one name would count as one. */
+export function randomName(): string {
+  return String(BigInt.asUintN(63, crypto.getRandomValues(new BigUint64Array(1))[0]!));
 }
 
 /** A transaction that wasn't committed, because its connection was lost. */

@@ -65,6 +65,7 @@ export class Runner {
     return await this.client.transaction(
       `${this.schema}.now_ms(${this.ahead}) AS now`,
       (query, { now }) => this.#run(body(Number(now)), query),
+      { marks: `${this.schema}.pusher` },
     );
   }
 
@@ -79,7 +80,7 @@ export class Runner {
     return await this.client.transaction(
       `${this.schema}.now_ms(${this.ahead}) AS now`,
       async (query, { now }) => await this.#run(body(Number(now)), query),
-      "REPEATABLE READ",
+      { isolation: "REPEATABLE READ" },
     );
   }
 

@@ -18,6 +18,7 @@ import { trimDead } from "../sql/job_ends.ts";
 import { parseToken, returnLease } from "../sql/leases.ts";
 import { settle } from "../sql/settle.ts";
 import { workerIn } from "../sql/workers.ts";
+import { randomName } from "./client.ts";
 import { isOutcomeUnknown } from "./errors.ts";
 import type { Floors } from "./floors.ts";
 import { array } from "./values.ts";
@@ -75,7 +76,7 @@ export class HotVerbs {
     if (jobs.some(isConditional)) return await this.#engine.write((now) => enqueue(this.#engine, jobs, now));
     const number = ++this.#pushes;
     const known = this.#pushers.pop();
-    const pusher = known === undefined || number % PUSHES_PER_NAME === 0 ? newPusher() : known;
+    const pusher = known === undefined || number % PUSHES_PER_NAME === 0 ? randomName() : known;
     try {
       const values = [pusher, number, this.#runner.ahead, ...columnsOf(jobs, this.#engine.wire)];
       const text = `SELECT ${this.#runner.schema}.enqueue(${
@@ -195,11 +196,6 @@ export class HotVerbs {
       );
     });
   }
-}
-
-/** Returns a random name of 63 bits: a push by a name that another process has would count as a repeated one. */
-function newPusher(): string {
-  return String(BigInt.asUintN(63, crypto.getRandomValues(new BigUint64Array(1))[0]!));
 }
 
 /** Returns the number of a take: 21 bits name the process, 32 count. */

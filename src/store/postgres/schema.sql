@@ -172,7 +172,8 @@ CREATE TABLE throttled (
 CREATE INDEX throttled_key ON throttled (key, at);
 CREATE INDEX throttled_expires ON throttled (expires);
 
--- The number of the last push of each client, so that a repeated push is stored once.
+-- The number of the last push of each client, so that a repeated push is stored once. Number 0: a transaction that has committed,
+-- 1: one that hasn't, and that a client has asked for.
 CREATE TABLE pusher (
   client bigint PRIMARY KEY,
   number bigint NOT NULL,

@@ -40,7 +40,7 @@ import { HotVerbs, storing } from "./jobs.ts";
 import { promoteDue } from "./promote.ts";
 import { Watch } from "./watch.ts";
 
-/** Changes of sizes and totals are folded after this many verbs that make some. */
+/** Changes of sizes and totals are folded, and marks of commits are forgotten, after this many verbs that write. */
 const VERBS_PER_FOLD = 200;
 
 /** Options of the store. */
@@ -55,7 +55,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
   const engine: Engine = {
     ...settings,
     dialect: DIALECT,
-    write: (body) => runner.write(body),
+    write: (body) => counted(runner.write(body)),
     read: (body) => runner.read(body),
     readMoment: (body) => runner.readMoment(body),
     turn: () => client.clock.turn(),
@@ -151,7 +151,11 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
       ...logsPart(engine),
       // One after the other: each waits for the lock of those before it anyway, and so they have the order of the calls.
       add(log, text) {
-        const add = () => runner.call("add_log", [log, text, maxEntries(log)], ["text", "text", "bigint"]);
+        const call = runner.callText("add_log", ["text", "text", "bigint"]);
+        const add = () =>
+          engine.write(function* () {
+            yield query(call, [runner.ahead, log, text, maxEntries(log)]);
+          });
         const added = logged.then(add, add);
         logged = added;
         return added.then(() => {});
