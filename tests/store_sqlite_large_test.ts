@@ -1,9 +1,10 @@
-/** Large jobs on SQLite: how much one transaction moves. */
+/** Large and scattered jobs on SQLite: how much one transaction moves. */
+import { DatabaseSync } from "node:sqlite";
 import { assertEquals } from "@std/assert";
 import { MAX_BATCH_BYTES } from "../src/store/port/batch_bytes.ts";
 import type { NewJob } from "../src/store/port/jobs.ts";
-import { HOUR_MS, jid } from "./store_contract/jobs.ts";
-import { openSqliteTestStore } from "./support/stores.ts";
+import { HOUR_MS, jid, job } from "./store_contract/jobs.ts";
+import { openSqliteTestStore, sqliteFolder } from "./support/stores.ts";
 
 /** Returns the n-th job, whose payload has exactly this many bytes. */
 function jobOf(n: number, bytes: number): NewJob {
@@ -29,4 +30,22 @@ Deno.test("sqlite: a transaction promotes at most 4 MiB, or one larger job", asy
     nextInMs = step.nextInMs;
   }
   assertEquals(moved, [4, 3, 1, 1]);
+});
+
+Deno.test("sqlite: rows of ended jobs that lie apart are removed later, in the order of their numbers", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const queues = Array.from({ length: 20 }, (_, i) => `q${i}`);
+  await store.jobs.enqueue(Array.from({ length: 1_000 }, (_, n) => job(n + 1, { queue: queues[n % 20]! })));
+  using database = new DatabaseSync(folder.file);
+  const rows = () => Number(database.prepare("SELECT count(*) AS count FROM job").get()!["count"]);
+  const worker = "host:1:aaaaaaaaaaaa";
+  for (const queue of queues.slice(0, 10)) {
+    const leases = await store.jobs.take({ queues: [queue], limit: 100, worker });
+    await store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
+  }
+  assertEquals(rows(), 1_000);
+  assertEquals((await store.jobs.find([jid(1)])).length, 0, "an ended job is in no place");
+  await store.jobs.rescue({ worker, limit: 10, maxRescues: 3 });
+  assertEquals(rows(), 500);
 });

@@ -90,14 +90,15 @@ export async function openSqliteTestStore(options: TestOptions = {}): Promise<Te
 }
 
 /**
- * Asserts that the file is valid, and that each job is in exactly one place.
+ * Asserts that the file is valid, and that each job is in exactly one place, or has ended.
  *
  * @throws {Error} with the problem
  */
 export function checkPlaces(file: string): void {
   using database = new DatabaseSync(file, { timeout: 5_000 });
   const wrong = database.prepare(
-    `WITH place AS (SELECT job FROM queued UNION ALL SELECT job FROM lease UNION ALL SELECT job FROM member)
+    `WITH place AS (SELECT job FROM queued UNION ALL SELECT job FROM lease UNION ALL SELECT job FROM member
+       UNION ALL SELECT job FROM ended)
      SELECT 'no place' AS what, id FROM job WHERE id NOT IN (SELECT job FROM place)
      UNION ALL SELECT 'no job', job FROM place WHERE job NOT IN (SELECT id FROM job)
      UNION ALL SELECT 'many places', job FROM place GROUP BY job HAVING count(*) > 1

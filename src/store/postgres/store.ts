@@ -17,6 +17,7 @@ import * as editor from "../sql/edit.ts";
 import * as entries from "../sql/entries.ts";
 import { flowsPart } from "../sql/flows.ts";
 import { readGroups } from "../sql/groups.ts";
+import { remove } from "../sql/job_rows.ts";
 import { keepCancelled, stillLeased } from "../sql/leases.ts";
 import { logsPart } from "../sql/logs.ts";
 import { hasQueuedJobs } from "../sql/open_queues.ts";
@@ -60,6 +61,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     readMoment: (body) => runner.readMoment(body),
     turn: () => client.clock.turn(),
     now: () => runner.now(),
+    removeEnded: remove,
     storeJobs: storing(runner, settings.wire),
     *returnLeases(worker) {
       yield* returnLeases(worker);

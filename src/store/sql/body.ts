@@ -67,6 +67,8 @@ export interface Engine {
   turn(): Promise<void>;
   /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. Returns the ID of the first. */
   storeJobs(jobs: readonly NewJob[], now: number): Body<number>;
+  /** Removes the rows of ended jobs, which are in no place and belong to no batch; or does so later. */
+  removeEnded(jobs: readonly number[]): Body<void>;
   /** Returns the leases of a worker to their queues, except those of cancelled jobs. */
   returnLeases(worker: string): Body<void>;
   /** Returns the takes of those of these leases that the worker has, by job. Nothing else changes them until the transaction ends. */

@@ -36,7 +36,10 @@ const MAX_DROPPED = 1_000;
 export class JobEnds {
   /** The changes of batches, which are applied with the ends. */
   readonly batches: BatchChanges;
+  readonly #removeEnded: Engine["removeEnded"];
   readonly #gone: number[] = [];
+  /** Those of no batch. The rows of a batch are counted by its number. */
+  readonly #ended: number[] = [];
   readonly #withSteps: string[] = [];
   /** The jobs of webhooks. */
   readonly #follow: NewJob[] = [];
@@ -44,14 +47,15 @@ export class JobEnds {
   #subscriptions: readonly Subscription[] | undefined;
   #hasRecords = false;
 
-  constructor({ storeJobs }: Pick<Engine, "storeJobs">) {
+  constructor({ removeEnded, storeJobs }: Pick<Engine, "removeEnded" | "storeJobs">) {
+    this.#removeEnded = removeEnded;
     this.#storeJobs = storeJobs;
     this.batches = new BatchChanges(storeJobs);
   }
 
   /** Ends jobs that leave nothing but their rows. */
   noteGone(jobs: readonly number[]): void {
-    this.#gone.push(...jobs);
+    this.#ended.push(...jobs);
   }
 
   /** Ends a job as its worker reports, which knows what the job holds: its payload isn't read. `bury` leaves it to be dead. */
@@ -65,7 +69,8 @@ export class JobEnds {
     if (follow !== undefined) this.#follow.push(...follow);
     if (kind === "bury" && steps) yield* leaveWaiting(jid ?? null);
     if (kind !== "ack" && kind !== "discard") return;
-    this.#gone.push(job);
+    if (batch === undefined) this.#ended.push(job);
+    else this.#gone.push(job);
     if (steps && jid !== undefined) this.#withSteps.push(jid);
   }
 
@@ -111,6 +116,7 @@ export class JobEnds {
   /** Removes the jobs that are gone, and applies what follows. */
   *apply(now: number): Body<void> {
     yield* remove(this.#gone);
+    yield* this.#removeEnded(this.#ended);
     yield* forgetSteps(this.#withSteps);
     if (this.#hasRecords) yield* results.trim(now);
     if (this.#follow.length > 0) yield* this.#storeJobs(this.#follow.splice(0), now);

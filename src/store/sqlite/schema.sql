@@ -52,6 +52,11 @@ CREATE TABLE member (
 ) STRICT;
 CREATE INDEX member_at ON member (place, at, job);
 
+-- Ended jobs whose rows of `job` are removed later, in the order of their numbers: see ended.ts.
+CREATE TABLE ended (
+  job INTEGER PRIMARY KEY
+) STRICT;
+
 -- The number of members of each set, kept by triggers. Counting them whenever a job dies would cost O(members).
 CREATE TABLE set_size (
   place TEXT PRIMARY KEY,

@@ -35,6 +35,7 @@ import { webhooksPart } from "../sql/webhooks.ts";
 import { workersPart } from "../sql/workers.ts";
 import { type Context, DIALECT } from "./context.ts";
 import { health } from "./database.ts";
+import { hasNoted, MAX_REMOVED, removeEnded, removeNoted } from "./ended.ts";
 import * as newJobs from "./new_jobs.ts";
 import { promoteDue } from "./promote.ts";
 import { returnLeases } from "./leases.ts";
@@ -57,6 +58,7 @@ export function sqliteStore(url: string, context: Context): Store {
     now: () => Promise.resolve(now()),
     storeJobs: newJobs.storing(context),
     returnLeases: (worker) => direct(() => returnLeases(context, worker)),
+    removeEnded,
     holdLeases: findLeases,
     grow,
     *addToTotal(name, by) {
@@ -92,7 +94,10 @@ export function sqliteStore(url: string, context: Context): Store {
         engine.write((at) => settle(engine, worker, outcomes, at), { rows: outcomes.length }),
       stillLeased: (worker, tokens) => engine.read(() => stillLeased(worker, tokens)),
       promote: (limit) => promotion.promote(limit),
-      rescue: (request) => rescue(engine, request),
+      async rescue(request) {
+        while (await engine.read(hasNoted) && await engine.write(removeNoted, { rows: MAX_REMOVED }));
+        return await rescue(engine, request);
+      },
       hasQueuedJobs: (names) => engine.read((at) => hasQueuedJobs(names, at)),
       find: (selection) => entries.find(engine, selection),
       edit: (selection, edit, queue) => editor.edit(engine, selection, edit, queue),
