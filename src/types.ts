@@ -80,6 +80,7 @@ export type * from "./store/port/queue_samples.ts";
 export type * from "./store/port/results.ts";
 export type * from "./store/port/steps.ts";
 export type * from "./store/port/series.ts";
+export type * from "./store/port/streams.ts";
 export type { ServerStore } from "./store/port/store.ts";
 export type * from "./store/port/watch.ts";
 export type * from "./store/port/workers.ts";

@@ -39,6 +39,8 @@ const TRIPS: Readonly<Record<string, number>> = {
   "steps.signal": 14,
   "steps.waits": 2,
   "steps.clear": 6,
+  "streams.append": 16,
+  "streams.read": 6,
   "batches.create": 10,
   "batches.read": 2,
   "batches.close": 13,

@@ -41,6 +41,8 @@ const TRIPS: Readonly<Record<string, number>> = {
   "steps.signal": 1,
   "steps.waits": 1,
   "steps.clear": 1,
+  "streams.append": 1,
+  "streams.read": 1,
   "batches.create": 1,
   "batches.read": 1,
   "batches.close": 1,

@@ -189,6 +189,11 @@ export interface JobContext {
     results(nodes?: readonly string[]): Promise<Record<string, unknown>>;
   } | undefined;
   progress(done: number, note?: string): void;
+  /**
+   * Adds a chunk to the stream of the job: a text, or another value that is JSON. Resolves when there is room for the next one. `jobs
+   * stream` and `GET /api/v1/jobs/JID/stream` read it while the job runs.
+   */
+  stream(chunk: unknown): Promise<void>;
   /** Runs a part of the job once. Every later attempt returns the stored result. */
   step<Value>(
     name: string,

@@ -601,9 +601,12 @@ class Worker {
         if (!Number.isFinite(done)) throw new TypeError(`Invalid progress ${show(done)}: expected a number`);
         job.progress = { done, ...(note !== undefined && { note: String(note) }) };
       },
+      stream: (chunk) => job.stream.write(chunk),
       log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
       client: this.#client,
     };
+    const { signal } = controller;
+    job.stream = new Stream((body) => this.#request("/work/stream", { token, ...body }, { signal }), job.context.log);
     const send = (body) => this.#request("/work/step", { ...reportOf(job), ...body }, { signal: controller.signal });
     Object.assign(job.context, new Steps(send, controller.signal).methods({ batch, node }));
     this.#running.set(token, job);
@@ -628,6 +631,7 @@ class Worker {
       // An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
       if (job.aborted === "Shutdown" && outcome.end === "failed") outcome = { end: "release" };
     }
+    await job.stream.finish();
     if (this.#running.get(job.token) !== job) return;
     this.#ended.push({ given: job.given, outcome: { ...reportOf(job), ...outcome } });
     this.#running.delete(job.token);
@@ -835,6 +839,75 @@ function declared(name, { schema, ...options }) {
       one.toJsonSchema?.();
     if (made !== undefined) return made;
     throw new TypeError(`The schema of handler "${name}" has no JSON Schema: expected one of a library that makes it`);
+  }
+}
+
+/** Chunks of a stream are sent at most this often, unless there are many. */
+const STREAM_MS = 100;
+const MAX_CHUNKS = 500;
+/** A stream that has this many characters to send lets its handler wait. */
+const FULL_CHARS = 250_000;
+/** A chunk has at most this many characters of JSON. */
+const MAX_CHUNK_CHARS = 65_536;
+
+/** The stream of one attempt: `ctx.stream`. Chunks gather while a request is on its way. */
+class Stream {
+  #send;
+  #log;
+  #texts = [];
+  #chars = 0;
+  /** How many chunks were sent. */
+  #from = 0;
+  #sending;
+  #isClosed = false;
+  #hurry = () => {};
+
+  constructor(send, log) {
+    this.#send = send;
+    this.#log = log;
+  }
+
+  /** Resolves when there is room for the next chunk. */
+  async write(chunk) {
+    const text = JSON.stringify(chunk);
+    if (text === undefined) throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON`);
+    if (text.length > MAX_CHUNK_CHARS) throw new TypeError(`Chunk too large: expected at most ${MAX_CHUNK_CHARS} characters`);
+    if (this.#isClosed) throw new TypeError("A chunk comes after its handler has ended; await what writes it");
+    this.#texts.push(text);
+    this.#chars += text.length;
+    this.#sending ??= this.#sendAll().finally(() => this.#sending = undefined);
+    if (this.#chars >= FULL_CHARS) await this.#sending;
+  }
+
+  /** Sends the rest. */
+  async finish() {
+    this.#isClosed = true;
+    this.#hurry();
+    await this.#sending;
+  }
+
+  async #sendAll() {
+    await undefined;
+    while (this.#texts.length > 0) {
+      let chars = 0;
+      const end = this.#texts.findIndex((text, i) => i === MAX_CHUNKS || (chars += text.length) > FULL_CHARS && i > 0);
+      const texts = this.#texts.splice(0, end < 0 ? this.#texts.length : end);
+      this.#chars = this.#texts.reduce((sum, { length }) => sum + length, 0);
+      try {
+        await this.#send({ from: this.#from, chunks: texts.map((text) => JSON.parse(text)) });
+      } catch (error) {
+        // The job is no longer this worker's, or must end.
+        if (error.field !== "token" && error instanceof JobsError) this.#log.warn(`Chunks not streamed: ${error.message}`);
+        this.#texts = [];
+        return;
+      }
+      this.#from += texts.length;
+      if (this.#isClosed || this.#texts.length >= MAX_CHUNKS) continue;
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, STREAM_MS);
+        this.#hurry = () => (clearTimeout(timer), resolve());
+      });
+    }
   }
 }
 

@@ -16,6 +16,8 @@ export interface PerformedJob {
   /** Of a snooze. */
   readonly delay?: number | string;
   readonly log: readonly string[];
+  /** The chunks of its stream. */
+  readonly streamed: readonly unknown[];
   readonly progress?: { readonly done: number; readonly note?: string };
 }
 

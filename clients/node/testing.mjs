@@ -47,6 +47,7 @@ export class FakeJobs {
     const stop = new AbortController();
     const steps = new Map();
     const lines = [];
+    const streamed = [];
     let [progress, outcome] = [undefined, undefined];
     const report = (reports = []) => {
       for (const one of reports) {
@@ -61,6 +62,7 @@ export class FakeJobs {
         report([request]);
         return this.#step(request, steps);
       },
+      stream: ({ chunks }) => (streamed.push(...chunks), {}),
       settle: ({ outcomes }) => {
         report(outcomes);
         outcome = outcomes[0];
@@ -84,7 +86,7 @@ export class FakeJobs {
     });
     const { end, result, error, in: delay } = outcome;
     return {
-      ...{ jid, state: STATES[end], log: lines, progress },
+      ...{ jid, state: STATES[end], log: lines, progress, streamed },
       ...(result !== undefined && { result }),
       ...(error !== undefined && { error }),
       ...(delay !== undefined && { delay }),

@@ -377,6 +377,12 @@ _TAKE_WAIT = 25.0
 # Between heartbeats while jobs run, and after a job has begun.
 _BUSY_BEAT = 1.0
 _MIN_BEAT = 0.1
+# Chunks of a stream are sent at most this often, and so many in one request. From this size on, the handler sends them itself.
+_STREAM_REST = 0.1
+_MAX_CHUNKS = 500
+_FULL_STREAM = 250_000
+# A chunk has at most this many characters of JSON.
+_MAX_CHUNK = 65_536
 
 
 class Discard(Exception):
@@ -469,7 +475,7 @@ class Flow:
         return self._use({"kind": "results", **({} if nodes is None else {"nodes": list(nodes)})})
 
 
-_Send = Callable[[Dict[str, Any]], Dict[str, Any]]
+_Send = Callable[..., Dict[str, Any]]
 
 
 class _Lines:
@@ -532,6 +538,7 @@ class JobContext:
         self._on_abort: Callable[[], None] = lambda: None
         self._send = send
         self._calls = 0
+        self._stream = _Stream(self._token, send, self.log)
         batch, node = job.get("batch"), job.get("node")
         self.batch = None if batch is None else Batch(batch, self._use)
         self.flow = None if node is None else Flow(str(batch), node, self._use)
@@ -603,6 +610,13 @@ class JobContext:
             raise TypeError(f"Invalid progress {done!r}: expected a number")
         self._progress = {"done": done, **({} if note is None else {"note": str(note)})}
 
+    def stream(self, chunk: Any) -> None:
+        """Adds a chunk to the stream of the job: a text, or another value that is JSON.
+
+        Chunks are sent together, ten times a second. `jobs stream` and GET /api/v1/jobs/JID/stream read them while the job runs.
+        """
+        self._stream.write(chunk)
+
     @property
     def aborted(self) -> bool:
         """Whether the job must end. A function on a thread looks at it now and then; a coroutine is cancelled."""
@@ -633,6 +647,64 @@ class JobContext:
             self._reason = reason
             self._aborted.set()
             self._on_abort()
+
+
+class _Stream:
+    """The stream of one attempt. A timer sends the chunks that have gathered."""
+
+    def __init__(self, token: str, send: _Send, log: "_Lines"):
+        self._token = token
+        self._send = send
+        self._log = log
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._texts: List[str] = []
+        self._size = 0
+        self._from = 0
+        self._timer: Optional[threading.Timer] = None
+        self._is_closed = False
+
+    def write(self, chunk: Any) -> None:
+        text = json.dumps(chunk, allow_nan=False)
+        if len(text) > _MAX_CHUNK:
+            raise TypeError(f"Chunk too large: expected at most {_MAX_CHUNK} characters of JSON")
+        with self._lock:
+            if self._is_closed:
+                raise TypeError("A chunk comes after its handler has ended")
+            self._texts.append(text)
+            self._size += len(text)
+            is_full = self._size >= _FULL_STREAM
+            if self._timer is None:
+                self._timer = threading.Timer(_STREAM_REST, self.flush)
+                self._timer.daemon = True
+                self._timer.start()
+        if is_full:
+            self.flush()
+
+    def finish(self) -> None:
+        """Sends the rest."""
+        with self._lock:
+            self._is_closed = True
+            timer = self._timer
+        if timer is not None:
+            timer.cancel()
+            self.flush()
+
+    def flush(self) -> None:
+        with self._sending:
+            while True:
+                with self._lock:
+                    texts, self._texts = self._texts[:_MAX_CHUNKS], self._texts[_MAX_CHUNKS:]
+                    self._size -= sum(map(len, texts))
+                    self._timer = self._timer if texts else None
+                if not texts:
+                    return
+                body = {"token": self._token, "from": self._from, "chunks": [json.loads(text) for text in texts]}
+                self._from += len(texts)
+                try:
+                    self._send(body, "/work/stream")
+                except JobsError as error:
+                    self._log.warn(f"Chunks not streamed: {error}")
 
 
 class _AsyncContext(JobContext):
@@ -979,12 +1051,12 @@ class Worker:
             # Of a thread that belongs to no pool, the end of the program doesn't wait for the end.
             threading.Thread(target=self._perform, args=(context, handler), daemon=True).start()
 
-    def _use(self, body: Dict[str, Any]) -> Dict[str, Any]:
-        """Sends a request for a step, on a connection that no other thread uses."""
+    def _use(self, body: Dict[str, Any], path: str = "/work/step") -> Dict[str, Any]:
+        """Sends a request for a step or a stream, on a connection that no other thread uses."""
         with self._lock:
             line = self._lines.pop() if self._lines else _Line(self._url, self._token)
         try:
-            return self._request(line, "/work/step", body, 0, {})
+            return self._request(line, path, body, 0, {})
         except JobsError as error:
             if error.status == 409 and error.field == "token":
                 return {"ends": True}  # The job is no longer this worker's.
@@ -1029,6 +1101,7 @@ class Worker:
         self._end(context, outcome)
 
     def _end(self, context: JobContext, outcome: Dict[str, Any]) -> None:
+        context._stream.finish()
         # An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
         if context._reason == "Shutdown" and outcome["end"] == "failed":
             outcome = {"end": "release"}

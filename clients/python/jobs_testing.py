@@ -69,6 +69,7 @@ class FakeJobs:
             "delay": outcome.get("in"),
             "log": [line["message"] for line in outcome.get("log", ())],
             "progress": outcome.get("progress"),
+            "streamed": worker.streamed,
         }
 
     def drain(self, limit: int = 1_000) -> List[Dict[str, Any]]:
@@ -145,5 +146,12 @@ class _Performer(Worker):
 
     answer: Any = None
 
-    def _use(self, body: Dict[str, Any]) -> Dict[str, Any]:
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self.streamed: List[Any] = []
+
+    def _use(self, body: Dict[str, Any], path: str = "/work/step") -> Dict[str, Any]:
+        if path == "/work/stream":
+            self.streamed.extend(body["chunks"])
+            return {}
         return self.answer(body)

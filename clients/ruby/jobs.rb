@@ -448,6 +448,7 @@ module Jobs
       @log = Log.new(self)
       @since = Jobs.now
       @lines = []
+      @stream = Stream.new(@token, send_step, @log)
       @lock = Monitor.new
       @aborted = @lock.new_cond
     end
@@ -528,6 +529,17 @@ module Jobs
       @lock.synchronize { @progress = { done: done, note: note&.to_s }.compact }
     end
 
+    # Adds a chunk to the stream of the job: a text, or another value that is JSON. Chunks are sent together, ten times a second.
+    # `jobs stream` and GET /api/v1/jobs/JID/stream read them while the job runs.
+    def stream(chunk)
+      @stream.write(chunk)
+    end
+
+    # Sends the rest of the stream.
+    def finish_stream
+      @stream.finish
+    end
+
     # Whether the job must end. A handler looks at it now and then: no thread is interrupted.
     def aborted?
       !@reason.nil?
@@ -580,6 +592,69 @@ module Jobs
       [{ end: "succeeded", result: value }.compact, nil]
     rescue StandardError => e
       [Outcome.of(e), e]
+    end
+
+    # The stream of one attempt. A thread sends the chunks that have gathered.
+    class Stream
+      REST = 0.1
+      FULL = 250_000
+      MAX_CHUNKS = 500
+      MAX_CHUNK = 65_536
+
+      def initialize(token, send, log)
+        @token = token
+        @send = send
+        @log = log
+        @lock = Mutex.new
+        @sending = Mutex.new
+        @chunks = []
+        @size = @from = 0
+      end
+
+      def write(chunk)
+        size = Json.text(chunk, "The chunk").size
+        raise TypeError, "Chunk too large: expected at most #{MAX_CHUNK} characters of JSON" if size > MAX_CHUNK
+
+        full = @lock.synchronize do
+          raise TypeError, "A chunk comes after its handler has ended" if @closed
+
+          @chunks << chunk
+          @timer ||= Thread.new { Kernel.sleep(REST) && flush }
+          (@size += size) >= FULL
+        end
+        flush if full
+      end
+
+      def finish
+        @lock.synchronize { @closed = true }
+        flush if @timer
+      end
+
+      private
+
+      def flush
+        @sending.synchronize do
+          while (chunks = taken)
+            body = { token: @token, from: @from, chunks: chunks }
+            @from += chunks.size
+            begin
+              @send.call(body, "/work/stream")
+            rescue Error => e
+              @log.warn("Chunks not streamed: #{e.message}")
+            end
+          end
+        end
+      end
+
+      # Returns the next chunks to send; nil without any.
+      def taken
+        @lock.synchronize do
+          chunks = @chunks.shift(MAX_CHUNKS)
+          @size = 0 if @chunks.empty?
+          @timer = nil if chunks.empty?
+          chunks unless chunks.empty?
+        end
+      end
     end
 
     # The log of a job: ctx.log.info("half of it").
@@ -861,10 +936,10 @@ module Jobs
       finish(context, Outcome.of(e))
     end
 
-    # Sends a request for a step, on a connection that no other thread uses.
-    def use(body)
+    # Sends a request for a step or a stream, on a connection that no other thread uses.
+    def use(body, path = "/work/step")
       line = @lock.synchronize { @lines.pop } || Line.new(@url, @token, keep: true)
-      request(line, "/work/step", body, 0) || { "ends" => true }
+      request(line, path, body, 0) || { "ends" => true }
     rescue Error => e
       raise unless e.status == 409 && e.field == "token"
 
@@ -884,6 +959,7 @@ module Jobs
     end
 
     def finish(context, outcome)
+      context.finish_stream
       # An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
       outcome = { end: "release" } if context.reason == "Shutdown" && outcome[:end] == "failed"
       @lock.synchronize do

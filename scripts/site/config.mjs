@@ -32,6 +32,7 @@ const sidebar = [
       frameworks: "Rails, Django, Express, Next.js",
       schemas: "Schemas of arguments",
       results: "Results and history",
+      streams: "Streams",
       batches: "Batches",
       flows: "Flows",
       workflows: "Workflows as code",

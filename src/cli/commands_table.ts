@@ -30,6 +30,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, Com
     list: ["list jobs by state: queued, scheduled, retrying …", () => import("./commands/list.ts")],
     find: ["find jobs by text, class, queue, error, tag or age", () => import("./commands/find.ts")],
     show: ["show one job, and why it isn't running", () => import("./commands/show.ts")],
+    stream: ["print what a job streams, while it runs", () => import("./commands/stream.ts")],
     errors: ["group failed jobs by class and error", () => import("./commands/errors.ts")],
     retry: ["run scheduled, retrying or dead jobs now", () => import("./commands/retry.ts")],
     kill: ["move jobs to the dead set", () => import("./commands/kill.ts")],

@@ -92,6 +92,17 @@ export interface JobContext extends StepContext {
    *   dashboard.
    */
   progress(done: number, note?: string): void;
+  /**
+   * Adds a chunk to the stream of the job: a token of a model, a line of a build. Programs, pages and `jobs stream` read it while the job
+   * runs, and as long as its record is kept. Chunks are written together, ten times a second; the latest 1 MiB is kept.
+   *
+   * A job that runs again continues its stream, as the next run.
+   *
+   * @param chunk a text, or another value that is JSON: at most 64 KiB
+   * @returns a promise that resolves when there is room for the next chunk: await it in a loop that is faster than the store
+   * @throws {TypeError} if the chunk isn't JSON, is too large, or comes after the end of the handler
+   */
+  stream(chunk: unknown): Promise<void>;
   /** Throws the reason of {@linkcode signal} if it has aborted. */
   throwIfAborted(): void;
 }

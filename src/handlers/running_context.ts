@@ -15,6 +15,7 @@ import type { StepRunner } from "../steps/runner.ts";
 import type { LeaseSteps } from "../steps/services.ts";
 import type { JobContext, JobTrace } from "./context.ts";
 import type { RunningJob } from "./running_job.ts";
+import type { LeaseStream } from "./stream_writer.ts";
 
 /** The handler's side of a running job. */
 export class RunningContext extends StepMethods implements JobContext {
@@ -40,6 +41,11 @@ export class RunningContext extends StepMethods implements JobContext {
 
   static stepRunner(context: JobContext): StepRunner {
     if (context instanceof RunningContext) return context.#running.useSteps();
+    throw new TypeError("This context belongs to no running job");
+  }
+
+  static streamRelay(context: JobContext): LeaseStream {
+    if (context instanceof RunningContext) return context.#running.useStream().relay;
     throw new TypeError("This context belongs to no running job");
   }
 
@@ -99,6 +105,10 @@ export class RunningContext extends StepMethods implements JobContext {
     this.#running.report(done, note);
   }
 
+  stream(chunk: unknown): Promise<void> {
+    return this.#running.useStream().write(chunk);
+  }
+
   throwIfAborted(): void {
     this.#running.throwIfAborted();
   }
@@ -122,6 +132,11 @@ export function setOutput(context: JobContext, output: readonly string[]): void 
 /** Returns the store of a job's steps, for its runner in an isolated process. */
 export function stepRelay(context: JobContext): LeaseSteps {
   return stepRunnerOf(context).relay;
+}
+
+/** Returns the stream of a job, for its writer in an isolated process. */
+export function streamRelay(context: JobContext): LeaseStream {
+  return RunningContext.streamRelay(context);
 }
 
 /** Returns the lease of a job, for its isolated process. */

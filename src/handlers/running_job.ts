@@ -20,6 +20,7 @@ import type { StepJob } from "../steps/services.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
 import type { Registry } from "./registry.ts";
 import { RunningContext } from "./running_context.ts";
+import type { StreamedJob, StreamWriter } from "./stream_writer.ts";
 
 export interface RunningJobServices {
   readonly log: Log;
@@ -27,6 +28,8 @@ export interface RunningJobServices {
   readonly registry?: Pick<Registry, "get">;
   /** Creates the step runner of a job, for the token of its lease. */
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
+  /** Creates the writer of a job's stream, for the token of its lease. */
+  readonly streamWriter?: (job: StreamedJob, token: string) => StreamWriter;
   /** The notice that the worker becomes quiet or stops. */
   readonly stopNotice?: { readonly signal: AbortSignal };
   /** Called at each progress report. */
@@ -55,6 +58,7 @@ export class RunningJob {
   readonly lease: MemberLease | undefined;
   #steps: StepRunner | undefined;
   #areStepsFinished = false;
+  #stream: StreamWriter | undefined;
   /** The signal of the worker's notice when the job started. */
   readonly #notice: AbortSignal | undefined;
   #stopping: AbortSignal | undefined;
@@ -142,6 +146,25 @@ export class RunningJob {
   finishSteps(): Promise<void> | undefined {
     this.#areStepsFinished = true;
     return this.#steps?.finish();
+  }
+
+  /** Whether this attempt may have left steps or a stream in the store, which its end has to find. */
+  get hasWritten(): boolean {
+    return this.#steps?.hasWritten || this.#stream?.hasWritten || false;
+  }
+
+  /** Returns the writer of the job's stream. Creates it with the first chunk. */
+  useStream(): StreamWriter {
+    const { streamWriter } = this.#services;
+    if (this.lease === undefined || streamWriter === undefined) {
+      throw new TypeError("A stream needs a worker that performs the job; in a test, use testJob");
+    }
+    return this.#stream ??= streamWriter(this, this.lease.token);
+  }
+
+  /** Writes the rest of the stream, because the handler has ended. Undefined if the job has none. */
+  finishStream(): Promise<void> | undefined {
+    return this.#stream?.finish();
   }
 
   /** See {@linkcode JobContext.stopping}. Each job has a signal: listeners on that of the worker would outlive their jobs. */

@@ -20,6 +20,8 @@ export class RemoteJob {
   readonly ended: Promise<unknown>;
   readonly #end = Promise.withResolvers<unknown>();
   #isOver = false;
+  /** How many chunks of its stream have arrived. */
+  #streamed = 0;
   readonly #uses = new Map<number, RemoteStep>();
   /** When it was given to the program, in epoch milliseconds. */
   readonly since: number;
@@ -62,6 +64,17 @@ export class RemoteJob {
       this.#uses.delete(call - MAX_USES);
     }
     return use.answer(result);
+  }
+
+  /**
+   * Adds chunks to its stream. Resolves when there is room for more.
+   *
+   * @param from how many chunks precede these: those of a repeated request that are known are skipped
+   */
+  async stream(from: number, chunks: readonly unknown[]): Promise<void> {
+    const fresh = chunks.slice(Math.max(0, this.#streamed - from));
+    this.#streamed = Math.max(this.#streamed, from + chunks.length);
+    for (const chunk of fresh) await this.job.stream(chunk);
   }
 
   /** Ends it with a result. */

@@ -204,6 +204,15 @@ export class RemoteWorker {
     return await job.use(call, request, result);
   }
 
+  /** Adds chunks to the stream of a job: see {@linkcode RemoteJob.stream}. Returns false if the job is no longer the program's. */
+  async stream(token: string, from: number, chunks: readonly unknown[]): Promise<boolean> {
+    this.#heard();
+    const job = this.#running.get(token);
+    if (job === undefined || job.isOver) return false;
+    await job.stream(from, chunks);
+    return true;
+  }
+
   /** Ends jobs. Returns the tokens of those that are no longer the program's. Resolves when the others are stored. */
   async settle(ends: readonly End[]): Promise<readonly string[]> {
     this.#heard();

@@ -8,6 +8,7 @@ import type { Endpoints } from "../handlers/http/endpoints.ts";
 import type { HorsePool } from "../handlers/isolation/pool.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
+import { streamWriters } from "../handlers/stream_writer.ts";
 import { logger } from "../log/log.ts";
 import { stepRunners } from "../steps/lease.ts";
 import { type Component, Loop, type LoopBody, SHUTDOWN_HOOK_SHARE } from "./component.ts";
@@ -217,6 +218,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
       ...(options.aroundStep && { around: options.aroundStep }),
       outage: new LoggedStepOutage(log("steps"), outage),
     }),
+    streamWriter: streamWriters({ store, worker, clock }),
     middleware: options.performMiddleware ?? [],
     log: log("processor"),
   };

@@ -72,6 +72,8 @@ export class TestJob {
   readonly pushed: NewJob[] = [];
   /** The messages that the handler logged. */
   readonly logged: string[] = [];
+  /** The chunks of its stream, from `ctx.stream`. */
+  readonly streamed: unknown[] = [];
   /** The ID of the job. */
   readonly jid: string;
   readonly #fields: Readonly<Record<string, unknown>>;
@@ -98,7 +100,7 @@ export class TestJob {
     const client = new Client({ store, clock, onUnregistered: () => {} });
     const registry = new Registry().add(className, handler as unknown as TestedHandler<readonly unknown[]>);
     this.#worker = new TestWorker({
-      ...{ clock, store, client, registry, logged: this.logged },
+      ...{ clock, store, client, registry, logged: this.logged, streamed: this.streamed },
       stepRunner: (job, token) =>
         new StepRunner(job, {
           clock,

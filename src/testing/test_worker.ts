@@ -7,10 +7,11 @@ import type { Client } from "../client/client.ts";
 import { defaultSettings } from "../config/settings.ts";
 import type { Registry } from "../handlers/registry.ts";
 import { StopNotice } from "../handlers/stop_notice.ts";
+import { streamWriters } from "../handlers/stream_writer.ts";
 import { BATCH_FIELD, COUNTED_FIELD } from "../job/batch.ts";
 import { NODE_FIELD, nodeJid } from "../job/flow.ts";
 import { parsePayload } from "../job/job.ts";
-import { stringifyLossless } from "../job/json.ts";
+import { parseLossless, stringifyLossless } from "../job/json.ts";
 import type { Log } from "../log/log.ts";
 import { Tasks } from "../server/control/tasks.ts";
 import { ClassCounters } from "../server/stats/counters.ts";
@@ -26,6 +27,7 @@ import type { Store } from "../store/admin/store.ts";
 import { outcomeOf } from "../store/ops/outcome.ts";
 import type { Lease } from "../store/port/jobs.ts";
 import type { Outcome } from "../store/port/outcomes.ts";
+import type { StreamStore } from "../store/port/streams.ts";
 import type { TestClock } from "./test_clock.ts";
 
 /** The ID of the worker. */
@@ -46,6 +48,8 @@ export interface TestWorkerOptions {
   readonly client: Client;
   /** Receives the messages that handlers log. */
   readonly logged: string[];
+  /** Receives the chunks that handlers stream. */
+  readonly streamed?: unknown[];
   /** Default: steps of the store. */
   readonly stepRunner?: ProcessorServices["stepRunner"];
 }
@@ -112,6 +116,7 @@ export class TestWorker {
       results: new ResultRecorder({ ...shared, log }),
       settler: { add: (outcome) => void (this.#outcome = outcome) },
       stepRunner: options.stepRunner ?? stepRunners({ store, worker: WORKER, clock, client }),
+      streamWriter: streamWriters({ store: { streams: noting(store.streams, options.streamed) }, worker: WORKER, clock }),
       middleware: [async (_, perform) => {
         this.#performed.hasStarted = true;
         return this.#performed.result = await perform();
@@ -230,6 +235,17 @@ export class TestWorker {
     while (nextInMs === 0) ({ nextInMs } = await store.jobs.promote(LIMIT));
     return nextInMs;
   }
+}
+
+/** Returns streams that add their chunks to a list, too. */
+function noting({ append }: StreamStore, streamed: unknown[] = []): Pick<StreamStore, "append"> {
+  return {
+    append: async (lease, given) => {
+      const isWritten = await append(lease, given);
+      if (isWritten) streamed.push(...given.chunks.map((chunk) => parseLossless(chunk)));
+      return isWritten;
+    },
+  };
 }
 
 /** Returns a log that adds messages to a list. */

@@ -15,8 +15,8 @@ import type { Services, WebEnv } from "./services.ts";
 
 /** The requests of the roles that have few. */
 const ALLOWED: Readonly<Partial<Record<Role, string>>> = {
-  push: "POST /api/v1/jobs and GET /api/v1/jobs/JID/result",
-  work: "POST /api/v1/work/…, POST /api/v1/jobs and GET /api/v1/jobs/JID/result",
+  push: "POST /api/v1/jobs and GET /api/v1/jobs/JID/result and …/stream",
+  work: "POST /api/v1/work/…, POST /api/v1/jobs and GET /api/v1/jobs/JID/result and …/stream",
   signal: "the page /signals, GET /api/v1/signals and POST /api/v1/signals/KEY",
 };
 

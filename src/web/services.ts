@@ -12,6 +12,7 @@ import type { Log } from "../log/log.ts";
 import type { TokenUses } from "./auth/tokens.ts";
 import type { Gate, Visitor } from "./auth/gate.ts";
 import type { BodyBudget } from "./http/body.ts";
+import type { EventStreams } from "./http/event_streams.ts";
 import type { KnownQueues } from "./read/known_queues.ts";
 import type { LiveStats } from "./read/live_stats.ts";
 import type { Limiter } from "./http/limiter.ts";
@@ -45,6 +46,8 @@ export interface Services {
   /** Counts the requests of tokens. */
   readonly tokens: TokenUses;
   readonly feed: LiveStats;
+  /** The streams of events that programs read. */
+  readonly eventStreams: EventStreams;
   /** The queues that a token limited to classes may push to. */
   readonly queues: KnownQueues;
   readonly measures: RecentMetrics;

@@ -12,6 +12,7 @@ import { AuditBounds, recordRefusedLogin } from "./audit.ts";
 import { newApp } from "./app.tsx";
 import { Gate } from "./auth/gate.ts";
 import { BodyBudget } from "./http/body.ts";
+import { EventStreams } from "./http/event_streams.ts";
 import type { Services, SettingRow } from "./services.ts";
 import { KnownQueues } from "./read/known_queues.ts";
 import { LiveStats } from "./read/live_stats.ts";
@@ -141,6 +142,7 @@ export function createWeb(options: WebOptions): Web {
     auditBounds: new AuditBounds(clock),
     mask: new Mask(options.mask),
     feed: new LiveStats(store, clock, log),
+    eventStreams: new EventStreams(clock),
     queues: new KnownQueues(store, clock),
     measures: new RecentMetrics(store, clock),
     alerts: new RecentAlerts(),
@@ -171,6 +173,7 @@ export function createWeb(options: WebOptions): Web {
       return await (carrier ? options.tracing!.within(carrier, answer) : answer());
     },
     async [Symbol.asyncDispose]() {
+      services.eventStreams.close();
       await Promise.all([services.feed.close(), notices.close(), services.operations.close()]);
     },
   };

@@ -41,6 +41,7 @@ import { search } from "./search.ts";
 import { sessions } from "./sessions.ts";
 import { settle } from "./settle.ts";
 import { steps } from "./steps.ts";
+import { streams } from "./streams.ts";
 import { take } from "./take.ts";
 import { throttle } from "./throttle.ts";
 import { transfer } from "./transfer.ts";
@@ -82,6 +83,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   measures,
   "queue samples": queueSamples,
   steps,
+  streams,
   batches,
   "batches at random": batchesRandom,
   "batches in motion": batchesMoving,

@@ -322,6 +322,13 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ]),
   ],
   stepWake: [call("jobs:steps:j", "0 j", SLEEPING)],
+  streamAppend: [
+    call(`${LEASES} jobs:stream:j1`, `${TOKEN} j1 1 0 1000 2 1 2`, LEASED),
+    call(`${LEASES} jobs:stream:j1`, `${TOKEN} j1 1 1 10 2 1 2`, [
+      ...LEASED,
+      `XADD jobs:stream:j1 1-0 token ${TOKEN} run 1 attempt 1 written 1 size 3 body [0]`,
+    ]),
+  ],
   take: [
     call(
       LEASES,

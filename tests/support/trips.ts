@@ -150,6 +150,15 @@ export const USUAL_CASES: Readonly<Record<string, Given>> = {
     await store.steps.remember(lease, { name: "s", record: `{"state":"succeeded","since":1}` });
     return () => store.steps.clear(jid(1));
   },
+  "streams.append": async (store) => {
+    const lease = await leased(store);
+    return () => store.streams.append(lease, { attempt: 1, from: 0, chunks: ["1"] });
+  },
+  "streams.read": async (store) => {
+    const lease = await leased(store);
+    await store.streams.append(lease, { attempt: 1, from: 0, chunks: ["1"] });
+    return () => store.streams.read(lease.jid, 0);
+  },
   "batches.create": (store) => () => opened(store),
   "batches.read": async (store) => {
     await opened(store);

@@ -151,7 +151,7 @@ onBothStores("the audit log has refused logins and requests, however they are se
     ],
     [
       ...["shop", "token", "10.0.0.8", "request", "GET /api/v1/stats"] as const,
-      "refused: Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result",
+      "refused: Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result and …/stream",
     ],
     ["shop", "token", "10.0.0.8", "request", "POST /api/v1/jobs", "refused: This token may push only Mail"],
   ]);

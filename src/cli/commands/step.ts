@@ -1,4 +1,4 @@
-/** `jobs step run|sleep|wait|child|cursor|progress|log|push`: steps, reports and pushes of a program. @module */
+/** `jobs step run|sleep|wait|child|cursor|progress|log|stream|push`: steps, reports and pushes of a program. @module */
 import { parseLossless } from "../../job/json.ts";
 import type { LogLevel } from "../../log/log.ts";
 import { argumentsText } from "../shared/arguments.ts";
@@ -16,6 +16,7 @@ Usage: jobs step run NAME [OPTION …] -- COMMAND [ARG …]
        jobs step cursor NAME [VALUE]
        jobs step progress DONE [NOTE]
        jobs step log LEVEL MESSAGE
+       jobs step stream [TEXT]
        jobs step push CLASS [ARG …] [OPTION …]
 
 For programs that perform jobs ("exec" in the configuration): the durable steps
@@ -29,6 +30,8 @@ of the job. When the program runs again, it repeats no completed step.
   cursor    store how far a loop is, or print what was stored last
   progress  show how far the job is; the NOTE "percent" or "of 800" adds a bar
   log       log a line with a level: debug, info, warn or error
+  stream    add TEXT, or all of stdin as it arrives, to the stream of the job
+            (jobs stream JID)
   push      push another job into the worker's store, with the options of
             jobs push, and print its jid; nothing if it is a duplicate
 
@@ -57,6 +60,7 @@ Examples
     import "$row" && jobs step cursor rows "$row"
   done
   jobs step progress 40 percent
+  make 2>&1 | jobs step stream
   jobs step push Notify "$order" --in 5m`;
 
 const FLAGS = {
@@ -156,10 +160,11 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 async function perform(argv: readonly string[]): Promise<number> {
   const { name = "", rest } = splitCommand(argv);
+  if (name === "stream") return await (await import("./step_stream.ts")).stream(rest);
   if (name === "push") return await (await import("./step_push.ts")).push(rest);
   const verb = Object.hasOwn(VERBS, name) ? VERBS[name]! : undefined;
   if (verb === undefined) {
-    throw new UsageError(`Invalid command "step ${name}": expected ${Object.keys(VERBS).join(", ")}, push`);
+    throw new UsageError(`Invalid command "step ${name}": expected ${Object.keys(VERBS).join(", ")}, stream, push`);
   }
   const { flags, args } = parseCommand(`step ${name}`, rest, FLAGS, verb.usage);
   const all = Object.keys(FLAGS).filter((flag) => !Object.hasOwn(COMMON_FLAGS, flag)) as FlagName[];

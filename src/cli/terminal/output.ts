@@ -36,8 +36,13 @@ export function printJson(value: unknown): void {
 
 /** Prints a value for a program, and a line break: exactly, unless stdout is a terminal. */
 export function printExact(text: string): void {
-  if (Deno.stdout.isTerminal()) print(text);
-  else writeResult(text + "\n");
+  printExactPart(`${text}\n`);
+}
+
+/** The same without the line break. */
+export function printExactPart(text: string): void {
+  if (Deno.stdout.isTerminal()) printPart(text);
+  else writeResult(text);
 }
 
 /** Prints a line that is dimmed on a terminal. */

@@ -25,7 +25,7 @@ import {
 import { eachLine, howItEnded, killGroup } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "../registry.ts";
-import { leaseOf, setProcess, stepRelay } from "../running_context.ts";
+import { leaseOf, setProcess, stepRelay, streamRelay } from "../running_context.ts";
 import { spawnSelf } from "./spawn_self.ts";
 
 /** The hidden subcommand. */
@@ -271,10 +271,10 @@ export class Horse {
   }
 
   #callable(part: keyof Callable): Callable[typeof part] {
-    if (part !== "lease") return this.#options.store[part];
+    if (part !== "lease" && part !== "stream") return this.#options.store[part];
     // After the job has ended, its steps must not be written.
     if (this.#work === undefined) throw new TypeError("The job has ended");
-    return stepRelay(this.#work.job);
+    return part === "stream" ? streamRelay(this.#work.job) : stepRelay(this.#work.job);
   }
 
   #finish(): Work | undefined {

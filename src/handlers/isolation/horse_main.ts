@@ -20,6 +20,7 @@ import { loadHandlers } from "../load.ts";
 import { Registry } from "../registry.ts";
 import { RunningJob } from "../running_job.ts";
 import { StopNotice } from "../stop_notice.ts";
+import { StreamWriter } from "../stream_writer.ts";
 import { HORSE_VARIABLE } from "./horse.ts";
 import { type Callable, CALLS, FrameConnection, type FromHorse, type StoreCall, type ToHorse } from "./ipc.ts";
 import { errorFrame, RemoteError } from "./remote_error.ts";
@@ -144,6 +145,7 @@ class HorseMain implements AsyncDisposable {
         registry: this.#registry,
         stopNotice: this.#stopNotice,
         stepRunner: (job) => new StepRunner(job, this.#stepServices),
+        streamWriter: (job) => new StreamWriter(job, { clock: systemClock, stream: this.#callable.stream }),
         onProgress: ({ done, note }) =>
           this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
       }, lease);
@@ -154,6 +156,7 @@ class HorseMain implements AsyncDisposable {
       const call = () => handler.perform(context, ...job.args);
       const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
       await running.finishSteps();
+      await running.finishStream();
       running.steps?.throwIfEnding();
       // The parent reads the steps for the job's record.
       await running.steps?.store().catch(() => {});
@@ -163,6 +166,7 @@ class HorseMain implements AsyncDisposable {
     } catch (thrown) {
       const error = readableError(thrown);
       await this.#job?.finishSteps();
+      await this.#job?.finishStream();
       // If the store rejects a step, the parent aborts the job; if it fails, the step runs again.
       await this.#job?.steps?.store().catch(() => {});
       this.#parent.send({ kind: "failed", error: errorFrame(this.#job?.steps?.ending ?? error) });

@@ -9,6 +9,7 @@
 import type { ClientStore } from "../../client/client.ts";
 import type { MemberLease } from "../../job/batch.ts";
 import type { LeaseSteps } from "../../steps/services.ts";
+import type { LeaseStream } from "../stream_writer.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
 /** The parts of the parent's store that the client in a horse uses. It cannot wait for results. */
@@ -18,6 +19,8 @@ export type ParentStore = Required<Omit<ClientStore, "results" | "watch" | "admi
 export interface Callable extends ParentStore {
   /** The steps of the running job. */
   readonly lease: LeaseSteps;
+  /** The stream of the running job. */
+  readonly stream: LeaseStream;
 }
 
 /** The methods of {@linkcode Callable} that a horse calls. Arguments and results are JSON. */
@@ -29,6 +32,7 @@ export const CALLS: { readonly [Part in keyof Callable]: Readonly<Record<keyof C
   batches: { create: true, read: true, close: true, tend: true },
   flows: { add: true, nodes: true },
   lease: { read: true, remember: true, wait: true },
+  stream: { append: true },
 };
 
 /** An error as a frame; see `remote_error.ts`. */

@@ -1,5 +1,5 @@
 /**
- * Requests of programs that aren't steps: the results of a flow, progress, a log line, a push.
+ * Requests of programs that aren't steps: the results of a flow, progress, a log line, a chunk of a stream, a push.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { ProgramRequest, PushRequest, StepFrame, ToProgram } from "./step_f
 
 /** A request that isn't a step. */
 type OtherRequest = Exclude<ProgramRequest, StepFrame>;
-const KINDS: ReadonlySet<string> = new Set<OtherRequest["kind"]>(["results", "progress", "log", "push"]);
+const KINDS: ReadonlySet<string> = new Set<OtherRequest["kind"]>(["results", "progress", "log", "stream", "push"]);
 
 /** Returns whether a request isn't a step. */
 export function isOther(request: ProgramRequest): request is OtherRequest {
@@ -43,6 +43,8 @@ async function perform(job: JobContext, request: OtherRequest): Promise<unknown>
         throw new TypeError(`Invalid level ${JSON.stringify(request.level)}: expected ${LOG_LEVELS.join(", ")}`);
       }
       return job.log[request.level](request.message);
+    case "stream":
+      return await job.stream(parseLossless(request.chunk));
     case "push":
       return await push(job, request);
   }

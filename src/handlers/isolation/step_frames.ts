@@ -1,5 +1,5 @@
 /**
- * The protocol between a program and its worker for durable steps, the results of a flow, progress, log lines and pushes: one JSON
+ * The protocol between a program and its worker for durable steps, the results of a flow, progress, log lines, streams and pushes: one JSON
  * frame per line, over the socket in `JOBS_SOCKET`, one connection per request. `jobs step` and `jobs flow results` are its clients; a program in any
  * language can be another. Values are JSON text within the frames, so that no digit is lost.
  *
@@ -13,6 +13,9 @@
  *
  *   program: {"kind":"progress","token":JOBS_TOKEN,"done":40,"note":"percent"}
  *   worker:  {"kind":"value"}
+ *
+ *   program: {"kind":"stream","token":JOBS_TOKEN,"chunk":"\\"Hello\\""}
+ *   worker:  {"kind":"value"}                                             once there is room for the next one
  *
  * If the attempt ends instead, because the job sleeps or the step failed, the worker ends the program.
  *
@@ -32,12 +35,13 @@ export interface ResultsRequest {
   readonly nodes?: readonly string[];
 }
 
-/** Reports the progress of the job, or logs a line with a level. */
+/** Reports the progress of the job, logs a line with a level, or adds a chunk to its stream: JSON text. */
 export type ReportRequest =
   & { readonly token: string }
   & (
     | { readonly kind: "progress"; readonly done: number; readonly note?: string }
     | { readonly kind: "log"; readonly level: LogLevel; readonly message: string }
+    | { readonly kind: "stream"; readonly chunk: string }
   );
 
 /** Pushes another job into the store of the worker. The reply has its jid; none if it is a duplicate. */

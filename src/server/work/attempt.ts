@@ -96,7 +96,7 @@ export async function afterUnexpectedError(
   if (job === undefined) return { kind: "bury", token: lease.token, payload: lease.payload };
   // A new error: the given one may be the reason.
   const failure = Object.assign(new Error(message), { name: errorClass });
-  const ended = { error: failure, hasWrittenSteps: attempted?.steps?.hasWritten, listener: services.listener };
+  const ended = { error: failure, hasWritten: attempted?.hasWritten, listener: services.listener };
   try {
     const running = attempted ?? new RunningJob(job, lease.queue, services);
     return outcomeOf(lease.token, running.job, await services.retrier.end(running, failure), ended);

@@ -141,6 +141,8 @@ export class Processor implements Component {
       result = await this.#perform(running);
       const active = running.finishSteps();
       if (active !== undefined) await active;
+      const streaming = running.finishStream();
+      if (streaming !== undefined) await streaming;
       if (!isShutDown(running)) running.throwIfAborted();
       running.steps?.throwIfEnding();
     } catch (error) {
@@ -158,7 +160,7 @@ export class Processor implements Component {
     return outcomeOf(lease.token, job.job, { kind: "ack", as: "succeeded" }, {
       returned,
       record: results.succeeded(job, returned, { since, steps }),
-      hasWrittenSteps: job.steps?.hasWritten,
+      hasWritten: job.hasWritten,
       nodeResult: () => results.ofNode(job, returned),
       listener,
     });
@@ -168,6 +170,7 @@ export class Processor implements Component {
   async #thrown(attempt: Attempt, error: unknown): Promise<AttemptOutcome | undefined> {
     const { job } = attempt;
     await job.finishSteps();
+    await job.finishStream();
     // If the store rejects a step, the job is aborted; if it fails, the step runs again.
     if (attempt.leaseState === "held") await job.steps?.store().catch(() => {});
     if (attempt.leaseState !== "held") return undefined;
@@ -193,7 +196,7 @@ export class Processor implements Component {
     const end = await retrier.end(job, error, { since });
     const steps = end.kind === "retry" || end.kind === "snooze" ? undefined : await job.stepHistory();
     const record = results.failed(end, job, error, { since, steps });
-    return outcomeOf(lease.token, job.job, end, { error, record, hasWrittenSteps: job.steps?.hasWritten, listener });
+    return outcomeOf(lease.token, job.job, end, { error, record, hasWritten: job.hasWritten, listener });
   }
 
   async #run(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Clock } from "../../clock.ts";
 import type { PerformMiddleware } from "../../handlers/handler.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import type { StopNotice } from "../../handlers/stop_notice.ts";
+import type { StreamedJob, StreamWriter } from "../../handlers/stream_writer.ts";
 import type { Log } from "../../log/log.ts";
 import type { StepRunner } from "../../steps/runner.ts";
 import type { StepJob } from "../../steps/services.ts";
@@ -43,6 +44,7 @@ export interface ProcessorServices {
   /** Adds what follows from the ends of jobs. Absent: nothing. */
   readonly listener?: EndListener;
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
+  readonly streamWriter: (job: StreamedJob, token: string) => StreamWriter;
   readonly middleware: readonly PerformMiddleware[];
   readonly log: Log;
 }

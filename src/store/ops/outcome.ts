@@ -46,8 +46,8 @@ export interface Ended {
   readonly error?: unknown;
   /** The value that the handler returned. */
   readonly returned?: Returned;
-  /** Whether the attempt has written steps. */
-  readonly hasWrittenSteps?: boolean | undefined;
+  /** Whether the attempt has written steps or a stream. */
+  readonly hasWritten?: boolean | undefined;
   /** The record to keep if the job has ended. */
   readonly record?: NewRecord | undefined;
   /** Returns the result of a flow's node, as JSON. */
@@ -63,7 +63,7 @@ export interface Ended {
  * next attempt reads them.
  */
 export function outcomeOf(token: string, job: Job, end: AttemptEnd, ended: Ended): AttemptOutcome {
-  const steps = ended.hasWrittenSteps || mayHaveSteps(job.payload) ? { steps: true, jid: job.jid } as const : undefined;
+  const steps = ended.hasWritten || mayHaveSteps(job.payload) ? { steps: true, jid: job.jid } as const : undefined;
   const marked = (payload: string) => steps ? setFields(payload, { [STEPS_FIELD]: "true" }) : payload;
   if (end.kind === "retry" || end.kind === "snooze") {
     return { kind: end.kind, token, delayMs: end.delayMs, payload: marked(end.payload), ...steps };

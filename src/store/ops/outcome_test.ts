@@ -71,16 +71,16 @@ Deno.test("a parent that isn't a jid and a step is ignored", () => {
 
 Deno.test("the outcome of a job with steps says so, and marks the payload that the next attempt reads", () => {
   const job = jobWith();
-  for (const [attempted, hasWrittenSteps] of [[job, true], [jobWith({ has_steps: true }), undefined]] as const) {
+  for (const [attempted, hasWritten] of [[job, true], [jobWith({ has_steps: true }), undefined]] as const) {
     for (const end of [...ENDS, ...RUNS_AGAIN]) {
-      const { payload, ...rest } = outcome(end, attempted, { hasWrittenSteps });
+      const { payload, ...rest } = outcome(end, attempted, { hasWritten });
       const { payload: before, ...expected } = bare(end) as { payload?: string };
       assertEquals<unknown>(rest, { ...expected, steps: true, jid: "child" });
       assertEquals(payload === undefined, before === undefined);
       if (payload !== undefined) assertEquals(getField(payload, "has_steps"), true);
     }
   }
-  for (const end of [...ENDS, ...RUNS_AGAIN]) assertEquals(outcome(end, job, { hasWrittenSteps: false }), bare(end));
+  for (const end of [...ENDS, ...RUNS_AGAIN]) assertEquals(outcome(end, job, { hasWritten: false }), bare(end));
 });
 
 Deno.test("every end of a member changes the counters of its batch, and no other outcome does", () => {

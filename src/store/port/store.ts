@@ -30,6 +30,7 @@ import type { LogStore } from "./logs.ts";
 import type { ResultStore } from "./results.ts";
 import type { SeriesStore } from "./series.ts";
 import type { StepStore } from "./steps.ts";
+import type { StreamStore } from "./streams.ts";
 import type { Topic } from "./watch.ts";
 import type { WebhookStore } from "./webhooks.ts";
 import type { WorkerStore } from "./workers.ts";
@@ -46,6 +47,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly cron: CronStore;
   /** The steps of jobs, and the signals that they wait for. */
   readonly steps: StepStore;
+  /** What jobs print while they run. */
+  readonly streams: StreamStore;
   /** Batches of jobs. */
   readonly batches: BatchStore;
   /** The graphs of batches whose members run after each other. */

@@ -17,5 +17,7 @@ export type Topic =
   | { readonly work: readonly string[] }
   /** A record of the job is kept, by its jid. */
   | { readonly result: string }
+  /** The stream of the job has chunks after this number, or has ended. */
+  | { readonly stream: string; readonly after: number }
   /** The mailbox isn't empty. */
   | Mailbox;

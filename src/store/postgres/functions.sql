@@ -174,6 +174,15 @@ END $$;
 CREATE OR REPLACE TRIGGER record_in AFTER INSERT ON record REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION record_in();
 
+-- A stream has more chunks, or its job has ended. A topic names the last chunk that its waiter has: `stream:7/JID`.
+CREATE OR REPLACE FUNCTION stream_changed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM wake(ARRAY(SELECT DISTINCT topic FROM waiting
+    WHERE topic >= 'stream:' AND topic < 'stream;' AND substr(topic, strpos(topic, '/') + 1) = NEW.jid));
+  RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER stream_changed AFTER INSERT OR UPDATE ON stream FOR EACH ROW EXECUTE FUNCTION stream_changed();
+
 -- The number of sleeps and waits. A waiting record begins with its state, and that of a sleep has no kind.
 CREATE OR REPLACE FUNCTION count_wait(record text, by bigint) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -531,6 +540,8 @@ BEGIN
     WHEN topic LIKE 'work:%' THEN NOT is_paused AND has_work(substr(topic, 6), CASE WHEN all_read THEN -1 ELSE floor END, now)
     WHEN topic LIKE 'commands:%' THEN EXISTS (SELECT 1 FROM command WHERE worker = substr(topic, 10))
     WHEN topic LIKE 'reply:%' THEN EXISTS (SELECT 1 FROM reply WHERE id = substr(topic, 7) AND expires > now)
+    WHEN topic LIKE 'stream:%' THEN EXISTS (SELECT 1 FROM stream WHERE jid = substr(topic, strpos(topic, '/') + 1)
+      AND (last > substr(split_part(topic, '/', 1), 8)::bigint OR ended = 1))
     ELSE EXISTS (SELECT 1 FROM record WHERE jid = substr(topic, 8) AND (expires IS NULL OR expires > now)) END;
 END $$;
 

@@ -265,6 +265,28 @@ CREATE TABLE signal (
 CREATE INDEX signal_key ON signal (key, id);
 CREATE INDEX signal_expires ON signal (expires);
 
+CREATE TABLE stream (
+  jid text COLLATE "C" PRIMARY KEY,
+  token text COLLATE "C" NOT NULL,
+  run bigint NOT NULL,
+  written bigint NOT NULL,
+  last bigint NOT NULL,
+  size bigint NOT NULL,
+  ended smallint NOT NULL DEFAULT 0,
+  record bigint,
+  expires bigint
+) WITH (fillfactor = 50);
+CREATE INDEX stream_expires ON stream (expires) WHERE expires IS NOT NULL;
+CREATE INDEX stream_record ON stream (record) WHERE record IS NOT NULL;
+CREATE TABLE stream_part (
+  jid text COLLATE "C" NOT NULL,
+  last bigint NOT NULL,
+  run bigint NOT NULL,
+  attempt bigint NOT NULL,
+  body text COLLATE "C" NOT NULL,
+  PRIMARY KEY (jid, last)
+);
+
 CREATE TABLE batch (
   id text COLLATE "C" PRIMARY KEY,
   spec text COLLATE "C" NOT NULL,

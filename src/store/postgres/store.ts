@@ -30,6 +30,7 @@ import { sessionsPart } from "../sql/sessions.ts";
 import { stats } from "../sql/stats.ts";
 import { findStep, markSteps, partsOf } from "../sql/step_rows.ts";
 import { stepsPart } from "../sql/steps.ts";
+import { streamsPart } from "../sql/streams.ts";
 import { transferPart } from "../sql/transfer.ts";
 import { webhooksPart } from "../sql/webhooks.ts";
 import { workerIn, workersPart } from "../sql/workers.ts";
@@ -146,6 +147,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
         });
       },
     },
+    streams: streamsPart(engine),
     batches: batchesPart(engine),
     flows: flowsPart(engine),
     results: resultsPart(engine),

@@ -136,6 +136,14 @@ export function stepsKey(jid: string): string {
   return `jobs:steps:${jid}`;
 }
 
+/** Ours: the stream of a job (stream). */
+export function streamKey(jid: string): string {
+  return `jobs:stream:${jid}`;
+}
+
+/** Ours: the channel that announces the jid of each job whose stream has changed. */
+export const STREAMS_CHANNEL = "jobs:streams";
+
 /** Ours: the number of waits of all jobs' steps by `KIND HOUR`, the hour in which their time passes (hash). */
 const WAITS = "jobs:waits";
 

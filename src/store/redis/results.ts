@@ -10,9 +10,8 @@ import type { NewRecord, RecordPage, RecordRequest, ResultStore } from "../port/
 import { type Context, serverTime } from "./context.ts";
 import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
+import { JidChannel } from "./wait/jid_channel.ts";
 
-/** Poll interval for records that aren't announced (missing permission, lost connection). */
-const POLL_INTERVAL_MS = 1_000;
 /** Records that one step of a search reads. */
 const SEARCH_STEP = 1_000;
 
@@ -32,22 +31,16 @@ interface Step {
 /** Reads records, and waits for them. */
 export class Results implements ResultStore {
   readonly #context: Context;
-  /** Wakes the waiters for a job, by its jid. */
-  readonly #waiting = new Map<string, Set<() => void>>();
-  #listening = false;
+  readonly #channel: JidChannel;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#channel = new JidChannel(context, RESULTS_CHANNEL);
   }
 
   /** Resolves when the record of a job is kept, or when `stop` aborts. */
-  async wait(jid: string, stop: AbortSignal): Promise<void> {
-    while (!stop.aborted) {
-      // Listen first, then read: a message in between must not be missed.
-      const announced = this.#announced(jid, stop);
-      if (await this.#get(jid).catch(() => undefined) !== undefined) return announced.cancel();
-      await announced.promise;
-    }
+  wait(jid: string, stop: AbortSignal): Promise<void> {
+    return this.#channel.wait(jid, async () => await this.#get(jid) !== undefined, stop);
   }
 
   async #get(jid: string): Promise<string | undefined> {
@@ -100,34 +93,6 @@ export class Results implements ResultStore {
     ]);
     const bodies = entries.flatMap((entry) => readEntry(entry, now) ?? []);
     return { bodies, isCut: isCut === 1, ...(next !== "" && { next }) };
-  }
-
-  /** Waits until the record of a job is announced, for {@linkcode POLL_INTERVAL_MS} at most. */
-  #announced(jid: string, signal: AbortSignal): { readonly promise: Promise<void>; cancel(): void } {
-    const woken = new AbortController();
-    const wake = () => woken.abort();
-    const waiters = this.#waiting.get(jid) ?? new Set();
-    this.#waiting.set(jid, waiters.add(wake));
-    void this.#listen();
-    const promise = this.#context.client.clock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, woken.signal])).then(
-      () => {
-        waiters.delete(wake);
-        if (waiters.size === 0) this.#waiting.delete(jid);
-      },
-    );
-    return { promise, cancel: wake };
-  }
-
-  async #listen(): Promise<void> {
-    if (this.#listening) return;
-    this.#listening = true;
-    try {
-      await this.#context.subscriptions.subscribe(RESULTS_CHANNEL, (jid) => {
-        for (const wake of this.#waiting.get(jid) ?? []) wake();
-      });
-    } catch {
-      this.#listening = false;
-    }
   }
 }
 

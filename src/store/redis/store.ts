@@ -17,9 +17,12 @@ import { logsPart } from "./logs.ts";
 import { Results } from "./results.ts";
 import { redisSeries } from "./series.ts";
 import { sessionsPart } from "./sessions.ts";
+import { STREAMS_CHANNEL } from "./keys.ts";
 import { stepsPart } from "./steps.ts";
+import { hasChunks, streamsPart } from "./streams.ts";
 import { transferPart } from "./transfer.ts";
 import { DueWatch } from "./wait/due_watch.ts";
+import { JidChannel } from "./wait/jid_channel.ts";
 import { QueueWatch } from "./wait/queue_watch.ts";
 import { WakeChannel } from "./wait/wake_channel.ts";
 import { webhooksPart } from "./webhooks.ts";
@@ -37,6 +40,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
   const dueWatch = new DueWatch(context.client, channel);
   const cron = new Cron(context, channel);
   const results = new Results(context);
+  const streams = new JidChannel(context, STREAMS_CHANNEL);
   const workers = new Workers(context, book);
   const end = new AbortController();
 
@@ -45,6 +49,9 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     if (topic === "cron") return cron.wait(stop);
     if ("work" in topic) return queueWatch.wait(topic.work, stop);
     if ("result" in topic) return results.wait(topic.result, stop);
+    if ("stream" in topic) {
+      return streams.wait(topic.stream, () => hasChunks(context, topic.stream, topic.after), stop);
+    }
     return workers.wait(topic, stop);
   };
   const store: Store = {
@@ -53,6 +60,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     workers,
     cron,
     steps: stepsPart(context),
+    streams: streamsPart(context),
     batches: batchesPart(context),
     flows: flowsPart(context),
     results,

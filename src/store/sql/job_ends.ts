@@ -20,6 +20,7 @@ import { inParts, inTexts } from "./in_parts.ts";
 import { type JobRow, remove } from "./job_rows.ts";
 import * as results from "./results.ts";
 import { answerStep, type EndedBy, failParentOf, leaveWaiting } from "./step_rows.ts";
+import { endStreams } from "./streams.ts";
 import * as keys from "./push_keys.ts";
 import { subscribed } from "./webhooks.ts";
 
@@ -45,6 +46,8 @@ export class JobEnds {
   readonly #follow: NewJob[] = [];
   readonly #storeJobs: Engine["storeJobs"];
   #subscriptions: readonly Subscription[] | undefined;
+  /** Dead jobs with steps, which they keep. */
+  readonly #died: string[] = [];
   #hasRecords = false;
 
   constructor({ removeEnded, storeJobs }: Pick<Engine, "removeEnded" | "storeJobs">) {
@@ -67,7 +70,10 @@ export class JobEnds {
     if (occurrence !== undefined && jid !== undefined) yield* endLive(jid);
     if (record !== undefined) yield* this.noteRecord(record, now);
     if (follow !== undefined) this.#follow.push(...follow);
-    if (kind === "bury" && steps) yield* leaveWaiting(jid ?? null);
+    if (kind === "bury" && steps) {
+      yield* leaveWaiting(jid ?? null);
+      if (jid !== undefined) this.#died.push(jid);
+    }
     if (kind !== "ack" && kind !== "discard") return;
     if (batch === undefined) this.#ended.push(job);
     else this.#gone.push(job);
@@ -96,9 +102,10 @@ export class JobEnds {
       this.#subscriptions ??= yield* subscribed();
       this.#follow.push(...followsOf(this.#subscriptions, row.payload, { type: how, at: now }));
     }
+    const hasSteps = row.jid !== null && row.payload.includes(`"${STEPS_FIELD}"`);
+    if (hasSteps) (how === "dead" ? this.#died : this.#withSteps).push(row.jid);
     if (how === "dead") return yield* leaveWaiting(row.jid);
     this.#gone.push(row.id);
-    if (row.jid !== null && row.payload.includes(`"${STEPS_FIELD}"`)) this.#withSteps.push(row.jid);
   }
 
   /** Drops dead jobs, which hold no locks: only what is read here may be left of them. */
@@ -120,6 +127,7 @@ export class JobEnds {
     yield* forgetSteps(this.#withSteps);
     if (this.#hasRecords) yield* results.trim(now);
     if (this.#follow.length > 0) yield* this.#storeJobs(this.#follow.splice(0), now);
+    yield* endStreams([...this.#withSteps, ...this.#died], now);
     yield* this.batches.apply(now);
   }
 }

@@ -44,7 +44,8 @@ export function partsOf(token: string): [job: number, take: string] {
  */
 export function* markSteps(job: number): Body<void> {
   const hasSteps = "EXISTS (SELECT 1 FROM step WHERE step.jid = job.jid)";
-  const [row] = yield query(`SELECT payload FROM job WHERE id = ?1 AND ${hasSteps}`, [job]);
+  const hasStream = "EXISTS (SELECT 1 FROM stream WHERE stream.jid = job.jid)";
+  const [row] = yield query(`SELECT payload FROM job WHERE id = ?1 AND (${hasSteps} OR ${hasStream})`, [job]);
   if (row === undefined) return;
   const payload = setFields(row.payload as string, { [STEPS_FIELD]: "true" });
   yield query("UPDATE job SET payload = ?1 WHERE id = ?2", [payload, job]);

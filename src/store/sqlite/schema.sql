@@ -321,6 +321,30 @@ CREATE TRIGGER step_waits_delete AFTER DELETE ON step WHEN old.record LIKE '{"st
   UPDATE step_waits SET count = count - 1 WHERE kind = coalesce(old.record ->> '$.kind', 'sleep');
 END;
 
+-- Streams: what jobs print while they run. A part has the chunks of one write. They stay with the record of the ended job.
+CREATE TABLE stream (
+  jid TEXT PRIMARY KEY,
+  token TEXT NOT NULL, -- the lease that wrote last
+  run INTEGER NOT NULL, -- how many leases have written
+  written INTEGER NOT NULL, -- chunks that the lease has written or dropped
+  last INTEGER NOT NULL, -- the number of the last chunk
+  size INTEGER NOT NULL, -- characters of the parts
+  ended INTEGER NOT NULL DEFAULT 0, -- 1: the job has ended
+  record INTEGER, -- of the job that has ended
+  expires INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX stream_expires ON stream (expires) WHERE expires IS NOT NULL;
+CREATE INDEX stream_record ON stream (record) WHERE record IS NOT NULL;
+CREATE TABLE stream_part (
+  id INTEGER PRIMARY KEY,
+  jid TEXT NOT NULL,
+  last INTEGER NOT NULL, -- the number of its last chunk
+  run INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  body TEXT NOT NULL, -- JSON: a list
+  UNIQUE (jid, last)
+) STRICT;
+
 -- Batches: counters of jobs that belong together. The payload of a member has the state in which it is counted
 -- (src/job/batch.ts), and the counters change in the transaction that changes it.
 

@@ -30,6 +30,7 @@ import { direct, type Engine, query, runNow } from "../sql/body.ts";
 import { hasMail } from "../sql/mailbox.ts";
 import { stats } from "../sql/stats.ts";
 import { stepsPart } from "../sql/steps.ts";
+import { hasChunks, streamsPart } from "../sql/streams.ts";
 import { transferPart } from "../sql/transfer.ts";
 import { webhooksPart } from "../sql/webhooks.ts";
 import { workersPart } from "../sql/workers.ts";
@@ -80,6 +81,7 @@ export function sqliteStore(url: string, context: Context): Store {
     if (topic === "due") return runNow(promotion.isDueEarlier(), sql);
     if (topic === "cron") return runNow(cron.hasChanged(), sql);
     if ("result" in topic) return runNow(bodyOf(topic.result, now()), sql) !== undefined;
+    if ("stream" in topic) return runNow(hasChunks(topic.stream, topic.after), sql);
     if (!("work" in topic)) return runNow(hasMail(topic, now()), sql);
     const looks = topic.work.map((name) => takes.hasWork(context, name));
     return looks.includes(true) || (looks.includes("soon") && "soon");
@@ -105,6 +107,7 @@ export function sqliteStore(url: string, context: Context): Store {
     workers: workersPart(engine),
     cron,
     steps: { ...stepsPart(engine), remember: (lease, step) => stepWrites.add(lease, step) },
+    streams: streamsPart(engine),
     batches: batchesPart(engine),
     flows: flowsPart(engine),
     results: resultsPart(engine),

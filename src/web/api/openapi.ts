@@ -55,7 +55,7 @@ export function openApiDocument(routes: readonly ApiRoute[], base: string): Reco
   };
 }
 
-function operation({ method, path, about, query = {}, body, answer }: ApiRoute): Record<string, unknown> {
+function operation({ method, path, about, query = {}, body, answer, streams = false }: ApiRoute): Record<string, unknown> {
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   return {
     operationId: `${method.toLowerCase()}${
@@ -73,7 +73,10 @@ function operation({ method, path, about, query = {}, body, answer }: ApiRoute):
     ],
     ...(body && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
     responses: {
-      "200": { description: "Done", content: { "application/json": { schema: answer } } },
+      "200": {
+        description: streams ? "The data of each event" : "Done",
+        content: { [streams ? "text/event-stream" : "application/json"]: { schema: answer } },
+      },
       default: {
         description: "The error",
         content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },

@@ -25,10 +25,12 @@ export interface ApiRoute {
   readonly body?: JsonSchema;
   /** The JSON schema of the response. */
   readonly answer: JsonSchema;
+  /** Whether the response is a stream of events, and `answer` the data of one. */
+  readonly streams?: boolean;
   /** Of a route that reads: describes the response. */
   readonly shape?: Shape<unknown>;
   /** Handles a request. */
-  readonly run: (c: Context<WebEnv>, services: Services) => Promise<ApiAnswer>;
+  readonly run: (c: Context<WebEnv>, services: Services) => Promise<ApiAnswer | Response>;
 }
 
 /** The response of a route. */
@@ -52,6 +54,15 @@ export interface ReadRoute<T> extends Pick<ApiRoute, "path" | "waits" | "about" 
 export function reads<T>(route: ReadRoute<T>): ApiRoute {
   const run: ApiRoute["run"] = async (c, services) => ({ value: await route.run(c, services) });
   return { access: "read", ...route, method: "GET", answer: schemaOf(route.shape), run };
+}
+
+/** Returns a route that streams events; its shape is the data of one. */
+export function streams(
+  route: Omit<ReadRoute<unknown>, "run" | "waits"> & {
+    readonly run: (c: Context<WebEnv>, services: Services) => Promise<Response>;
+  },
+): ApiRoute {
+  return { access: "read", ...route, method: "GET", waits: true, streams: true, answer: schemaOf(route.shape) };
 }
 
 /** The parameters of a list with pages; `size` is the default limit. */

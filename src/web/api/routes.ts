@@ -17,6 +17,7 @@ import { openApiDocument } from "./openapi.ts";
 import type { ApiRoute } from "./route.ts";
 import { stateRoutes } from "./state.ts";
 import { stepRoutes } from "./steps.ts";
+import { streamRoute } from "./streams.ts";
 import { workRoutes } from "./work.ts";
 
 const API_PATH = "/api/v1";
@@ -26,6 +27,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...jobRoutes,
   ...stateRoutes,
   ...stepRoutes,
+  streamRoute,
   ...batchRoutes,
   ...cronRoutes,
   ...workRoutes,
@@ -40,7 +42,9 @@ export function apiRoutes(app: Hono<WebEnv>, services: Services, rules: RouteRul
     app.on(method, pattern, async (c) => {
       allowParameters(c, Object.keys(query));
       if (method === "POST" && body === undefined) allowFields(await objectOf(c, services), []);
-      const { value, status = 200 } = await run(c, services);
+      const answer = await run(c, services);
+      if (answer instanceof Response) return answer;
+      const { value, status = 200 } = answer;
       return await services.slices.run(() => json(c, value, status));
     });
   }

@@ -1,5 +1,5 @@
 /**
- * The API's routes for workers of other programs: register, take, settle, heartbeat, step, deregister. docs/reference/worker-protocol.md is
+ * The API's routes for workers of other programs: register, take, settle, heartbeat, step, stream, deregister. docs/reference/worker-protocol.md is
  * their specification.
  *
  * @module
@@ -116,6 +116,17 @@ export const workRoutes: readonly ApiRoute[] = [
         throw new HttpError(409, `Job of token "${token}" isn't this worker's any more`, "token");
       }
       return answer;
+    },
+  }),
+  route({
+    path: "/work/stream",
+    about: "Adds chunks to the stream of a job; answers when there is room for more",
+    takes: shapes.streamShape,
+    gives: object("", {}),
+    waits: true,
+    run: async ({ worker, token, from, chunks }, more) => {
+      if (await workerOf(more, worker).stream(token, from, chunks)) return {};
+      throw new HttpError(409, `Job of token "${token}" isn't this worker's any more`, "token");
     },
   }),
   route({

@@ -140,6 +140,13 @@ export const ordersShape = object("", {
 
 export const deregisterShape = object("", { worker: workerName });
 
+export const streamShape = object("", {
+  worker: workerName,
+  token: tokenName,
+  from: integer("how many chunks of this attempt precede these: the same chunks again change nothing", [0]),
+  chunks: list("texts or other values, in order", any("")),
+});
+
 export const stepShape = object("", {
   worker: workerName,
   token: tokenName,

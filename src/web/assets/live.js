@@ -207,6 +207,31 @@ if (toggle) {
   });
   if (toggle.checked) watch();
 }
+// The stream of a job that has not ended continues here.
+const streamed = $("[data-stream]");
+
+function addChunk(text) {
+  const shown = $("pre", streamed);
+  const isAtEnd = shown.scrollTop + shown.clientHeight >= shown.scrollHeight - 8;
+  shown.append(text);
+  if (shown.textContent.length > 200000) shown.textContent = `…${shown.textContent.slice(-100000)}`;
+  streamed.hidden = false;
+  if (isAtEnd) shown.scrollTop = shown.scrollHeight;
+}
+
+if (streamed) {
+  const { stream, after } = streamed.dataset;
+  let run = Number(streamed.dataset.run);
+  const chunks = new EventSource(`${prefix}/api/v1/jobs/${encodeURIComponent(stream)}/stream?after=${after}`);
+  chunks.addEventListener("message", (event) => {
+    const next = JSON.parse(event.data);
+    if (run !== 0 && next.run !== run) addChunk(`\n— run ${next.run} —\n`);
+    run = next.run;
+    addChunk(typeof next.chunk === "string" ? next.chunk : `${JSON.stringify(next.chunk)}\n`);
+  });
+  chunks.addEventListener("gap", () => addChunk("\n…\n"));
+  chunks.addEventListener("end", () => chunks.close());
+}
 document.addEventListener("visibilitychange", () => {
   if (stale) refresh();
 });

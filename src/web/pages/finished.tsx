@@ -20,6 +20,8 @@ import { QueueNames } from "./job_table.tsx";
 import { ActionButton, Empty, JobId, JobLinks, link, None, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail, Output } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
+import type { ShownStream } from "../read/stream.ts";
+import { Stream } from "./stream.tsx";
 import { Badge, List } from "./list.tsx";
 import { Payload } from "./payload.tsx";
 import { onePage } from "../read/rows.ts";
@@ -185,7 +187,11 @@ function titleCase(name: string): string {
 }
 
 /** A finished job. */
-export function FinishedJobPage({ view, job }: { readonly view: View; readonly job: EndedJob }) {
+export function FinishedJobPage({ view, job, stream }: {
+  readonly view: View;
+  readonly job: EndedJob;
+  readonly stream: ShownStream | undefined;
+}) {
   const rows: [string, unknown][] = [
     ["Attempt", job.attempt],
     ["Duration", tookText(job)],
@@ -230,6 +236,7 @@ export function FinishedJobPage({ view, job }: { readonly view: View; readonly j
         )}
         <Steps view={view} jid={job.jid} steps={{ page: onePage(stepsIn(job)), waiting: [] }} ended />
         <Timeline view={view} steps={stepsOf(job)} />
+        <Stream jid={job.jid} stream={stream} ended />
         <LogTail lines={logOf(job)} />
         <Output lines={outputLines(job.output) ?? []} />
         {resultOf(job) !== "" && (

@@ -6,6 +6,7 @@
 import { ENDED_BY_RESCUE, isEndedByRescue } from "../../text/workers.ts";
 import { readCauses } from "../../job/failure.ts";
 import type { StepRows } from "../read/steps.ts";
+import type { ShownStream } from "../read/stream.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { number } from "../../text/format.ts";
@@ -21,26 +22,29 @@ import { Payload } from "./payload.tsx";
 import { Steps, Waits } from "./steps.tsx";
 import { attemptSteps, deathSteps, type Step, Timeline } from "./timeline.tsx";
 import { Progress } from "./progress.tsx";
+import { Stream } from "./stream.tsx";
 
 /** The page. */
-export function JobPage({ view, jid, details, durable }: {
+export function JobPage({ view, jid, details, durable, stream }: {
   readonly view: View;
   readonly jid: string;
   readonly details: readonly JobDetail[];
   /** Its durable steps. */
   readonly durable: StepRows;
+  readonly stream: ShownStream | undefined;
 }) {
   return (
     <Layout view={view} title={`Job ${jid}`}>
-      {details.map((detail) => <Detail view={view} detail={detail} durable={durable} />)}
+      {details.map((detail) => <Detail {...{ view, detail, durable, stream }} />)}
     </Layout>
   );
 }
 
-function Detail({ view, detail, durable }: {
+function Detail({ view, detail, durable, stream }: {
   readonly view: View;
   readonly detail: JobDetail;
   readonly durable: StepRows;
+  readonly stream: ShownStream | undefined;
 }) {
   const { entry, job, reasons, backtrace, log, output } = detail;
   return (
@@ -82,6 +86,7 @@ function Detail({ view, detail, durable }: {
         steps={durable}
       />
       <Timeline view={view} steps={stepsOf(detail)} />
+      <Stream jid={job.jid} stream={stream} ended={entry.place.in === "dead"} />
       <LogTail lines={log} live={entry.place.in === "running"} />
       <Output lines={output} />
       {job.payload === undefined

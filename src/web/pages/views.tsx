@@ -29,6 +29,7 @@ import { readTokens } from "../read/tokens.ts";
 import { AuditPage } from "./audit.tsx";
 import { ClassesPage, ClassPage, classSortOf } from "./classes.tsx";
 import { stepRows, stepsOf } from "../read/steps.ts";
+import { shownStream } from "../read/stream.ts";
 import { FinishedJobPage, FinishedPage } from "./finished.tsx";
 import { ErrorGroupsPage } from "./error_groups.tsx";
 import { html, viewOf } from "./responses.tsx";
@@ -137,12 +138,16 @@ export function viewRoutes(app: Hono<WebEnv>, services: Services): void {
       const reasons = "it may have ended without a record, have been deleted, or be in another store";
       throw new HttpError(404, `Job "${jid.slice(0, 80)}" not found: ${reasons}`);
     }
+    const stream = await shownStream(services, jid);
     return html(
       services,
       c,
-      ended
-        ? <FinishedJobPage view={view} job={ended} />
-        : <JobPage view={view} jid={jid} details={details} durable={stepRows(c, await stepsOf(services, jid))} />,
+      ended ? <FinishedJobPage view={view} job={ended} stream={stream} /> : (
+        <JobPage
+          {...{ view, jid, details, stream }}
+          durable={stepRows(c, await stepsOf(services, jid))}
+        />
+      ),
     );
   });
 

@@ -38,6 +38,7 @@ import scratch from "../lua/scratch.lua" with { type: "text" };
 import series from "../lua/series.lua" with { type: "text" };
 import settle from "../lua/settle.lua" with { type: "text" };
 import steps from "../lua/steps.lua" with { type: "text" };
+import streams from "../lua/streams.lua" with { type: "text" };
 import take from "../lua/take.lua" with { type: "text" };
 import transfer from "../lua/transfer.lua" with { type: "text" };
 import turns from "../lua/turns.lua" with { type: "text" };
@@ -151,6 +152,7 @@ export const SCRIPTS = {
   ...scripts(series, "recordMetrics", "sampleQueues"),
   ...scripts(settle, "settle"),
   ...scripts(steps, "signal", "stepClear", "stepRemember", "stepWait", "stepWaits", "stepWake"),
+  ...scripts(streams, "streamAppend", "streamRead"),
   ...scripts(take, "take"),
   ...scripts(
     transfer,

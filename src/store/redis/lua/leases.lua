@@ -35,10 +35,10 @@ return result
 -- Texts of jids that are looked up before the payload is parsed.
 local MAX_JIDS = 20
 
--- Returns whether a job may have steps. Arguments may contain the text of another jid, and a mark too many does no harm, so that
+-- Returns whether a job may have steps or a stream. Arguments may contain the text of another jid, and a mark too many does no harm, so that
 -- no payload is parsed but one with many of them, or with an escaped one.
 local function mayHaveSteps(payload)
-  local function exist(jid) return redis.call('EXISTS', 'jobs:steps:' .. jid) == 1 end
+  local function exist(jid) return redis.call('EXISTS', 'jobs:steps:' .. jid, 'jobs:stream:' .. jid) > 0 end
   local from = 1
   for _ = 1, MAX_JIDS do
     local _, at = string.find(payload, 'jid"', from, true)
@@ -52,7 +52,7 @@ local function mayHaveSteps(payload)
   return fine and type(job) == 'table' and type(job.jid) == 'string' and exist(job.jid)
 end
 
--- Returns a payload with the mark of a job with steps, if it may have any: a worker that retries such a job, or lets it sleep,
+-- Returns a payload with the mark of a job with steps or a stream, if it may have any: a worker that retries such a job, or lets it sleep,
 -- marks the payload that it stores.
 local function markSteps(payload)
   if not mayHaveSteps(payload) then return payload end

@@ -1,4 +1,4 @@
---- script move(done; now, number, keepMs, maxDead, maxDeadAgeMs, maxRecords, wire, moves[from, position, old, to, new, jid, record, ttl, body, follow[queue, payload]]) allow-oom: job addMember endDebounce replace trimDead takeOut failParent endJob groups batch flow records pushOnce
+--- script move(done; now, number, keepMs, maxDead, maxDeadAgeMs, maxRecords, wire, moves[from, position, old, to, new, jid, record, ttl, body, follow[queue, payload]]) allow-oom: job addMember endDebounce replace trimDead takeOut failParent endJob groups batch flow records pushOnce streams
 -- Compare and move: moves each entry from one place to another if its member is still there, byte for byte. Sent again
 -- because its reply was lost, it moves nothing, and returns the same.
 --
@@ -65,6 +65,7 @@ local function move()
       end
       for _, job in ipairs(entry.follow) do apart(pushOnce, now, wire, job) end
       if recorded ~= '' then keepRecord(now, recorded, entry.ttl, entry.body) end
+      if jid ~= '' then apart(endStream, jid) end
     end
     moved[#moved + 1] = state
   end

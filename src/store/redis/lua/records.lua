@@ -29,8 +29,11 @@ local function listRecords(max)
   local over = math.min(call('ZCARD', 'jobs:ended') - max, 2 * #kept, 1000)
   if over > 0 then
     local keys = {}
-    for i, old in ipairs(call('ZRANGE', 'jobs:ended', 0, over - 1)) do keys[i] = 'jobs:result:' .. old end
-    call('DEL', unpack(keys))
+    for _, old in ipairs(call('ZRANGE', 'jobs:ended', 0, over - 1)) do
+      keys[#keys + 1] = 'jobs:result:' .. old
+      keys[#keys + 1] = 'jobs:stream:' .. old
+    end
+    call('UNLINK', unpack(keys))
     call('ZREMRANGEBYRANK', 'jobs:ended', 0, over - 1)
   end
 

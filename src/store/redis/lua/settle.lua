@@ -1,4 +1,4 @@
---- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, wire, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], follows[token, jobs[queue, payload]], runs[first, count, batch, from, to], outcomes[kind, tokens[], delays[], payloads[]]) allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records pushOnce
+--- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, wire, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], follows[token, jobs[queue, payload]], runs[first, count, batch, from, to], outcomes[kind, tokens[], delays[], payloads[]]) allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records pushOnce streams
 -- Ends leases: applies each outcome, deletes the lease, and counts finished and failed jobs, in one step.
 --
 -- leases    jobs:leases:WORKER
@@ -74,7 +74,10 @@ local function buryExact(exact)
   local job = jobWith(exact, 'jid"')
   if job and type(job.jid) == 'string' then
     apart(unlock, job.jid)
-    if job.has_steps then apart(leaveAllWaiting, job.jid) end
+    if job.has_steps then
+      apart(leaveAllWaiting, job.jid)
+      apart(endStream, job.jid)
+    end
   end
   local batch, counted, node = memberOf(exact)
   if batch then noteMember(batch, counted, 'dead', node) end
@@ -186,6 +189,7 @@ apart(listRecords, maxRecords)
 local deleted = {}
 for _, job in ipairs(stepJobs) do
   if ended[job.token] then
+    apart(endStream, job.jid)
     if job.dies == '1' then apart(leaveAllWaiting, job.jid) else deleted[#deleted + 1] = 'jobs:steps:' .. job.jid end
   end
 end
@@ -320,7 +324,9 @@ local function trimDead(now, max, ageMs)
     local batch, counted, node = memberOf(member)
     if batch then noteMember(batch, counted, 'deleted', node) end
     local job = jobWith(member, 'has_steps"')
-    if job and job.has_steps and type(job.jid) == 'string' then redis.call('UNLINK', 'jobs:steps:' .. job.jid) end
+    if job and job.has_steps and type(job.jid) == 'string' then
+      redis.call('UNLINK', 'jobs:steps:' .. job.jid, 'jobs:stream:' .. job.jid)
+    end
   end
   return redis.call('ZREMRANGEBYRANK', 'dead', 0, drop - 1)
 end

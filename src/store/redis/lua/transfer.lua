@@ -13,7 +13,7 @@ call('DEL', announced)
 call('HSET', announced, 'id', id, 'refs', refs)
 return { id, refs }
 
---- script migrateOut(announced; id, entries[place, position, member, jid]) allow-oom: job endDebounce takeOut endJob groups
+--- script migrateOut(announced; id, entries[place, position, member, jid]) allow-oom: job endDebounce takeOut endJob groups streams
 -- Deletes the entries of the announced batch, after the other store has imported them, and ends the batch in the same step.
 --
 -- announced jobs:announced, the last batch
@@ -43,7 +43,10 @@ for _, entry in ipairs(entries) do
   end
   if isThere then
     count = count + 1
-    if entry.jid ~= '' then apart(endJob, entry.jid, true) end
+    if entry.jid ~= '' then
+      apart(endJob, entry.jid, true)
+      apart(endStream, entry.jid)
+    end
   end
 end
 sweep(id)
