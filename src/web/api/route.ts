@@ -30,12 +30,14 @@ export interface ApiRoute {
   /** Of a route that reads: describes the response. */
   readonly shape?: Shape<unknown>;
   /** Handles a request. */
-  readonly run: (c: Context<WebEnv>, services: Services) => Promise<ApiAnswer | Response>;
+  readonly run: (c: Context<WebEnv>, services: Services) => Promise<ApiAnswer>;
 }
 
 /** The response of a route. */
 export interface ApiAnswer {
   readonly value: unknown;
+  /** In place of the value: a stream of events. */
+  readonly response?: Response;
   /** Default 200. */
   readonly status?: 200 | 201 | 202;
 }
@@ -62,7 +64,8 @@ export function streams(
     readonly run: (c: Context<WebEnv>, services: Services) => Promise<Response>;
   },
 ): ApiRoute {
-  return { access: "read", ...route, method: "GET", waits: true, streams: true, answer: schemaOf(route.shape) };
+  const run: ApiRoute["run"] = async (c, services) => ({ value: undefined, response: await route.run(c, services) });
+  return { access: "read", ...route, method: "GET", waits: true, streams: true, answer: schemaOf(route.shape), run };
 }
 
 /** The parameters of a list with pages; `size` is the default limit. */

@@ -42,9 +42,8 @@ export function apiRoutes(app: Hono<WebEnv>, services: Services, rules: RouteRul
     app.on(method, pattern, async (c) => {
       allowParameters(c, Object.keys(query));
       if (method === "POST" && body === undefined) allowFields(await objectOf(c, services), []);
-      const answer = await run(c, services);
-      if (answer instanceof Response) return answer;
-      const { value, status = 200 } = answer;
+      const { value, status = 200, response } = await run(c, services);
+      if (response !== undefined) return response;
       return await services.slices.run(() => json(c, value, status));
     });
   }
