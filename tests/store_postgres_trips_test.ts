@@ -40,7 +40,7 @@ const TRIPS: Readonly<Record<string, number>> = {
   "steps.waits": 2,
   "steps.clear": 6,
   "streams.append": 16,
-  "streams.read": 6,
+  "streams.read": 8,
   "batches.create": 10,
   "batches.read": 2,
   "batches.close": 13,

@@ -107,7 +107,9 @@ export class StreamWriter {
    */
   write(chunk: unknown): Promise<void> {
     const text = stringifyLossless(chunk);
-    if (text === undefined) throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON; expected a text or another value`);
+    if (text === undefined) {
+      throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON; expected a text or another value`);
+    }
     if (text.length > MAX_CHUNK_CHARACTERS) {
       throw new TypeError(
         `Chunk too large: ${text.length} characters of JSON; expected at most ${MAX_CHUNK_CHARACTERS}: split it`,

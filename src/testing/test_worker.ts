@@ -116,7 +116,11 @@ export class TestWorker {
       results: new ResultRecorder({ ...shared, log }),
       settler: { add: (outcome) => void (this.#outcome = outcome) },
       stepRunner: options.stepRunner ?? stepRunners({ store, worker: WORKER, clock, client }),
-      streamWriter: streamWriters({ store: { streams: noting(store.streams, options.streamed) }, worker: WORKER, clock }),
+      streamWriter: streamWriters({
+        store: { streams: noting(store.streams, options.streamed) },
+        worker: WORKER,
+        clock,
+      }),
       middleware: [async (_, perform) => {
         this.#performed.hasStarted = true;
         return this.#performed.result = await perform();

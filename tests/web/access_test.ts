@@ -10,7 +10,9 @@ const OPEN = ["GET /assets/:name", "GET /healthz", "GET /readyz", "GET /login", 
 /** Routes by their access. A route that is missing here fails the test. */
 const ROUTES: Readonly<Record<Access, readonly string[]>> = {
   push: ["POST /api/v1/jobs"],
-  work: ["register", "take", "settle", "heartbeat", "step", "stream", "deregister"].map((verb) => `POST /api/v1/work/${verb}`),
+  work: ["register", "take", "settle", "heartbeat", "step", "stream", "deregister"].map((verb) =>
+    `POST /api/v1/work/${verb}`
+  ),
   result: ["GET /api/v1/jobs/:jid/result", "GET /api/v1/jobs/:jid/stream"],
   visit: ["GET /", "POST /theme", "POST /logout"],
   read: [

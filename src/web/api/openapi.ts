@@ -55,7 +55,9 @@ export function openApiDocument(routes: readonly ApiRoute[], base: string): Reco
   };
 }
 
-function operation({ method, path, about, query = {}, body, answer, streams = false }: ApiRoute): Record<string, unknown> {
+function operation(
+  { method, path, about, query = {}, body, answer, streams = false }: ApiRoute,
+): Record<string, unknown> {
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   return {
     operationId: `${method.toLowerCase()}${
