@@ -31,7 +31,7 @@ export type { Handler, HandlerExport, HandlerFunction, HandlerOptions } from "./
 export type { BatchEvent, Counted, MemberEnd, MemberLease } from "./job/batch.ts";
 export type { JobClass, JsonArgs } from "./job/definition.ts";
 export type { ClassOptions, JobRequest } from "./job/payload.ts";
-export type { EndpointEntry, OpenCircuit } from "./job/endpoint.ts";
+export type { EndpointEntry, OpenCircuit, WebhookEntry } from "./job/endpoint.ts";
 export type { Program } from "./job/program.ts";
 export type { EndState } from "./job/result.ts";
 export type { ArgsSchema, StandardSchema } from "./job/schema/args_schema.ts";
