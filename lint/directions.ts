@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "config": "log job",
   "client": "store/ops store/port cron log job clock",
   "steps": "store/port client job clock",
-  "handlers": "steps client log job clock",
+  "handlers": "steps client store/port log job clock",
   "tracing": "client handlers version job clock",
   "server": "tracing steps client handlers cron store/ops store/port store/open config log version job clock",
   // Workers whose handlers run in other programs.

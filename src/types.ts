@@ -29,9 +29,11 @@ export type { ScheduleSpec } from "./cron/schedule_spec.ts";
 export type { JobTrace, Progress } from "./handlers/context.ts";
 export type { Handler, HandlerExport, HandlerFunction, HandlerOptions } from "./handlers/handler.ts";
 export type { BatchEvent, Counted, MemberEnd, MemberLease } from "./job/batch.ts";
+export type { Backoff } from "./job/backoff.ts";
+export type { JobEnd, Subscription, WebhookEvent } from "./job/webhook.ts";
 export type { JobClass, JsonArgs } from "./job/definition.ts";
 export type { ClassOptions, JobRequest } from "./job/payload.ts";
-export type { EndpointEntry, OpenCircuit, WebhookEntry } from "./job/endpoint.ts";
+export type { EndpointEntry, OpenCircuit, WebhookEntry, WebhookFormat } from "./job/endpoint.ts";
 export type { Program } from "./job/program.ts";
 export type { EndState } from "./job/result.ts";
 export type { ArgsSchema, StandardSchema } from "./job/schema/args_schema.ts";
@@ -66,6 +68,7 @@ export type {
   Tended,
 } from "./store/port/batches.ts";
 export type * from "./store/port/classes.ts";
+export type * from "./store/port/webhooks.ts";
 export type * from "./store/port/cron.ts";
 export type { StoreErrorCode } from "./store/port/errors.ts";
 export type * from "./store/port/entries.ts";

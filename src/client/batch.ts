@@ -9,7 +9,6 @@ import type { JobOptions } from "../job/payload.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import type { PushResult } from "./bulk.ts";
-import type { KnownWebhooks } from "./known_webhooks.ts";
 import type { ClientStore, JobInput } from "./options.ts";
 
 /** `add` waits while this many jobs of an open batch are in memory. */
@@ -47,7 +46,7 @@ export interface BatchServices {
   /** Builds a job without storing it. */
   readonly build: (job: JobInput) => Promise<NewJob | undefined>;
   /** Checks the webhooks that a batch notifies. */
-  readonly webhooks: Pick<KnownWebhooks, "check">;
+  readonly webhooks: { check(names: readonly string[] | undefined): Promise<void> | undefined };
 }
 
 /**

@@ -44,10 +44,10 @@ export interface Endpoint {
 }
 
 /** The formats of a webhook's requests. `slack`: a text, as Slack and programs that imitate it receive it. */
-export const WEBHOOK_FORMATS = ["standard", "slack"] as const;
+export const WEBHOOK_FORMATS: readonly WebhookFormat[] = ["standard", "slack"];
 
-/** A format of {@linkcode WEBHOOK_FORMATS}. */
-export type WebhookFormat = typeof WEBHOOK_FORMATS[number];
+/** The format of a request. */
+export type WebhookFormat = "standard" | "slack";
 
 /** An entry of the setting `webhooks`, as it is written. */
 export interface WebhookEntry extends Omit<EndpointEntry, "class" | "name" | keyof OptionsOn<"exec">> {

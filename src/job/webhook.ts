@@ -10,17 +10,23 @@
 import { BATCH_FIELD } from "./batch.ts";
 import type { Job } from "./job.ts";
 
+/** How a job ends. */
+export type JobEnd = "succeeded" | "dead" | "failed" | "cancelled" | "expired";
+
+/** An event that a webhook may ask for. */
+export type WebhookEvent = JobEnd | "batch.complete" | "flow.ended" | "cron.missed" | "alert";
+
 /** How a job ends, as a webhook may ask for it. */
-export const JOB_ENDS = ["succeeded", "dead", "failed", "cancelled", "expired"] as const;
+export const JOB_ENDS: readonly JobEnd[] = ["succeeded", "dead", "failed", "cancelled", "expired"];
 
 /** The events that a webhook may ask for. */
-export const WEBHOOK_EVENTS = [...JOB_ENDS, "batch.complete", "flow.ended", "cron.missed", "alert"] as const;
-
-/** How a job ends. */
-export type JobEnd = typeof JOB_ENDS[number];
-
-/** An event of {@linkcode WEBHOOK_EVENTS}. */
-export type WebhookEvent = typeof WEBHOOK_EVENTS[number];
+export const WEBHOOK_EVENTS: readonly WebhookEvent[] = [
+  ...JOB_ENDS,
+  "batch.complete",
+  "flow.ended",
+  "cron.missed",
+  "alert",
+];
 
 /** The class of the jobs of a webhook is this and its name. */
 export const WEBHOOK_CLASS = "webhook:";

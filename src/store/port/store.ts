@@ -47,7 +47,7 @@ export interface ServerStore extends AsyncDisposable {
   readonly cron: CronStore;
   /** The steps of jobs, and the signals that they wait for. */
   readonly steps: StepStore;
-  /** What jobs print while they run. */
+  /** The chunks that running jobs stream. */
   readonly streams: StreamStore;
   /** Batches of jobs. */
   readonly batches: BatchStore;
