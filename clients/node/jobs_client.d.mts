@@ -40,6 +40,8 @@ export interface JobOptions {
   backtrace?: boolean | number;
   log_level?: "debug" | "info" | "warn" | "error";
   tags?: readonly string[];
+  /** The webhooks that are told how the job ends. */
+  notify?: readonly string[];
   display_class?: string;
   wrapped?: string;
   /** The ID of the batch that counts the job. */
@@ -95,7 +97,12 @@ export interface Finished {
   result?: unknown;
   /** Why the result wasn't kept. */
   resultDropped?: string;
-  error?: { class: string; message: string; causes?: string[]; stack?: string[] };
+  error?: {
+    class: string;
+    message: string;
+    causes?: string[];
+    stack?: string[];
+  };
   attempt?: number;
   /** Times are ISO 8601. */
   startedAt?: string;
@@ -129,9 +136,18 @@ export class JobsClient {
     retries?: number;
     fetch?: typeof fetch;
   });
-  push(className: string, args?: readonly unknown[], options?: JobOptions): Promise<PushedJob>;
-  pushMany(jobs: Iterable<Job> | AsyncIterable<Job>): AsyncGenerator<PushResult>;
-  result(jid: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Finished | undefined>;
+  push(
+    className: string,
+    args?: readonly unknown[],
+    options?: JobOptions,
+  ): Promise<PushedJob>;
+  pushMany(
+    jobs: Iterable<Job> | AsyncIterable<Job>,
+  ): AsyncGenerator<PushResult>;
+  result(
+    jid: string,
+    options?: { timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<Finished | undefined>;
 }
 
 /** The argument of a step's function. */

@@ -41,13 +41,22 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   batchAdmit: [call(LEASES, `0 ${TOKEN} b`, [...BATCHES, ...LEASED], ['"j1"'])],
   batchClose: [
-    call("", "0 b closed", [...BATCHES, "HSET jobs:batch:b pending 0 succeeded 1"]),
+    call("", "0 b closed", [
+      ...BATCHES,
+      "HSET jobs:batch:b pending 0 succeeded 1",
+    ]),
     call("", "0 f closed", FLOW),
     call("", "0 f cancelled", FLOW),
   ],
-  batchCorrect: [call("", "0 b 0 0 0", [...BATCHES, "HSET jobs:batch:b closed_as closed"])],
+  batchCorrect: [
+    call("", "0 b 0 0 0", [...BATCHES, "HSET jobs:batch:b closed_as closed"]),
+  ],
   batchCreate: [
-    call("jobs:batch:c", `0 c p "" "" 1000 1000 8 "" {} "" 0 "" 1 success default ${open("d")}`, BATCHES),
+    call(
+      "jobs:batch:c",
+      `0 c p "" "" 1000 1000 8 "" {} "" 0 "" 1 success default ${open("d")}`,
+      BATCHES,
+    ),
     call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {} flow:k 1000 x 0`, []),
     call("jobs:batch:c", `0 c "" "" "" 1000 1000 8 1 {} flow:k 1000 x 0`, [
       `SET jobs:once:flow:k ${LATER}/x·b`,
@@ -56,7 +65,11 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   batchTend: [
     call("", `0 10 ""`, [...BATCHES, "ZADD jobs:batches:due 1 b"]),
-    call("", `0 10 ""`, [...FLOW, "HSET jobs:batch:f closed_as closed", "ZADD jobs:batches:due 1 f"]),
+    call("", `0 10 ""`, [
+      ...FLOW,
+      "HSET jobs:batch:f closed_as closed",
+      "ZADD jobs:batches:due 1 f",
+    ]),
     call("", `0 10 ""`, [
       ...FLOW,
       ...BATCHES,
@@ -73,25 +86,47 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ]),
   ],
   claim: [
-    call("jobs:claim:n", `0 ${WORKER} 1000`, ["HSET jobs:claim:n worker other till 1", ...LEASED]),
+    call("jobs:claim:n", `0 ${WORKER} 1000`, [
+      "HSET jobs:claim:n worker other till 1",
+      ...LEASED,
+    ]),
     call("jobs:claim:n", `0 ${WORKER} 1000`, []),
-    call("jobs:claim:n", `0 ${WORKER} 0`, [`HSET jobs:claim:n worker ${WORKER} till 1`]),
+    call("jobs:claim:n", `0 ${WORKER} 0`, [
+      `HSET jobs:claim:n worker ${WORKER} till 1`,
+    ]),
   ],
   claimScratch: [
     call("", `take bench q 1000 ""`, []),
-    call("", "clear bench q 1000 0", [`SET jobs:scratch ${LATER}·bench·q`, "LPUSH queue:q x", "ZADD jobs:workers 1 w"]),
+    call("", "clear bench q 1000 0", [
+      `SET jobs:scratch ${LATER}·bench·q`,
+      "LPUSH queue:q x",
+      "ZADD jobs:workers 1 w",
+    ]),
     call("", `leave bench q 1000 ""`, [`SET jobs:scratch ${LATER}·bench·q`]),
   ],
-  countLeases: [call(LEASES, `${WORKER} default 1 ${GROUPED}`, [...GROUPS, ...LEASED])],
+  countLeases: [
+    call(LEASES, `${WORKER} default 1 ${GROUPED}`, [...GROUPS, ...LEASED]),
+  ],
   cronRead: [call("", "0 1 1 e 0", CRON)],
   cronWrite: [
-    call("jobs:cron:done:w", `0 8 10 1000 1 e 1 {} 1 define {} 1 default j2 ${open("j2")} 1 r2`, CRON),
-    call("jobs:cron:done:w", '0 8 10 1000 1 e 1 "" "" remove "" 0 0', CRON),
+    call(
+      "jobs:cron:done:w",
+      `0 8 10 1000 1 e 1 {} 1 define {} 1 default j2 ${open("j2")} 0 1 r2`,
+      CRON,
+    ),
+    call("jobs:cron:done:w", '0 8 10 1000 1 e 1 "" "" remove "" 0 0 0', CRON),
   ],
-  declareClasses: [call("jobs:classes", "0 1000 1 A {}", [`HSET jobs:classes B {"declared_at":1,"options":{}}`])],
+  declareClasses: [
+    call("jobs:classes", "0 1000 1 A {}", [
+      `HSET jobs:classes B {"declared_at":1,"options":{}}`,
+    ]),
+  ],
   deregister: [
     call(LEASES, WORKER, [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
-    call(LEASES, WORKER, [...GROUPS, ...LEASED, ...CANCELLED], ['"j1"', '"j2"']),
+    call(LEASES, WORKER, [...GROUPS, ...LEASED, ...CANCELLED], [
+      '"j1"',
+      '"j2"',
+    ]),
   ],
   enqueue: [
     call(
@@ -124,7 +159,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
   ],
   flowAdd: [call("", `0 f 1 o2 1 {"queue":"default"} [] ${open("o2")}`, FLOW)],
-  flowImport: [call("jobs:flow:f", `1 o2 0 {} [] waiting·1 run ${open("o2")} {}`, [])],
+  flowImport: [
+    call("jobs:flow:f", `1 o2 0 {} [] waiting·1 run ${open("o2")} {}`, []),
+  ],
   forgetQueue: [call("", "0 q", ["SADD queues q"])],
   heartbeat: [
     call("", `${WORKER} 0 60000 {} 5 1 0 false 1 1 task {}`, [
@@ -141,7 +178,11 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
         `queue:default 0 ${payload("j1", `,"on_duplicate":"replace"`)} v j1 1000 "" "" "" queue:default|g 0 ${
           payload("j2")
         } "" "" 0 "" "" ""`,
-      [...GROUPS, "HSET jobs:steps:j s {}", `SET jobs:debounce:k 1·j0·${payload("j0")}`],
+      [
+        ...GROUPS,
+        "HSET jobs:steps:j s {}",
+        `SET jobs:debounce:k 1·j0·${payload("j0")}`,
+      ],
     ),
   ],
   importSteps: [
@@ -154,7 +195,11 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("", "set 0 default g 0 0 0 0 0", GROUPS),
   ],
   limitQueue: [
-    call("", "default 1 5 1000", [...GROUPS, ...LEASED, "LPUSH jobs:starts:default 1"]),
+    call("", "default 1 5 1000", [
+      ...GROUPS,
+      ...LEASED,
+      "LPUSH jobs:starts:default 1",
+    ]),
     call("", "default 0 0 0", [...GROUPS, ...LEASED]),
   ],
   migrateOut: [
@@ -178,11 +223,14 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   move: [
     call(
       "jobs:mover:c",
-      `0 1 60000 10 100000 10 3 schedule "" ${payload("j9")} queue:default|g "" "" "" "" "" ` +
-        `queue:default 0 ${payload("j2")} dead "" j1 "" "" "" ` +
+      `0 1 60000 10 100000 10 8 3 schedule "" ${payload("j9")} queue:default|g "" "" "" "" "" 0 ` +
+        `queue:default 0 ${payload("j2")} dead "" j1 "" "" "" 0 ` +
         `retry "" ${
-          payload("j3", `,"batch":"b","batch_counted":"pending","parent":{"jid":"j","step":"w"}`)
-        } "" "" j j3 1000 {}`,
+          payload(
+            "j3",
+            `,"batch":"b","batch_counted":"pending","parent":{"jid":"j","step":"w"}`,
+          )
+        } "" "" j j3 1000 {} 0`,
       [
         ...GROUPS,
         ...SLEEPING,
@@ -191,12 +239,20 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
         ...BATCHES,
         `ZADD schedule 9 ${payload("j9")}`,
         `RPUSH queue:default ${payload("j2")}`,
-        `ZADD retry 9 ${payload("j3", `,"batch":"b","batch_counted":"pending","parent":{"jid":"j","step":"w"}`)}`,
+        `ZADD retry 9 ${
+          payload(
+            "j3",
+            `,"batch":"b","batch_counted":"pending","parent":{"jid":"j","step":"w"}`,
+          )
+        }`,
       ],
       ['"j9"', '"j2"'],
     ),
   ],
-  note: [call("", `0 ${WORKER} "" "" killed`, LEASED), call("", `0 ${WORKER} [] 1 ""`, [])],
+  note: [
+    call("", `0 ${WORKER} "" "" killed`, LEASED),
+    call("", `0 ${WORKER} [] 1 ""`, []),
+  ],
   pauseGroup: [
     call("", `0 default h ""`, GROUPS),
     call("", "0 default z 0", GROUPS),
@@ -207,9 +263,18 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   reconcileLeases: [
     call(LEASES, "12345678 0 0", [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
-    call(LEASES, "12345678 0 0", [...GROUPS, ...LEASED, ...CANCELLED], ['"j1"', '"j2"']),
+    call(LEASES, "12345678 0 0", [...GROUPS, ...LEASED, ...CANCELLED], [
+      '"j1"',
+      '"j2"',
+    ]),
   ],
-  recordMetrics: [call("jobs:measured:1 j|1|1:10 j|1|1:11", "1000 1000 1 A 1 1 5 h|A-1-1:1 h|A-01-01:1 0·1·3·2", [])],
+  recordMetrics: [
+    call(
+      "jobs:measured:1 j|1|1:10 j|1|1:11",
+      "1000 1000 1 A 1 1 5 h|A-1-1:1 h|A-01-01:1 0·1·3·2",
+      [],
+    ),
+  ],
   reply: [call("jobs:reply:1", "0 text", [])],
   rescue: [
     call(
@@ -239,9 +304,13 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
   ],
   sampleQueues: [
-    call("jobs:queue-samples:60:1 jobs:queue-samples:600:1", "2 f 1 g 2 2 100 100", [
-      "HSET jobs:queue-samples:60:1 f 0",
-    ]),
+    call(
+      "jobs:queue-samples:60:1 jobs:queue-samples:600:1",
+      "2 f 1 g 2 2 100 100",
+      [
+        "HSET jobs:queue-samples:60:1 f 0",
+      ],
+    ),
   ],
   send: [
     call("", `0 ${WORKER} {} TSTP ""`, LEASED),
@@ -251,8 +320,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   settle: [
     call(
       LEASES,
-      `0 10 100000 10 2 ${TOKEN} u j1 ${TOKEN} "" j1 1 ${TOKEN} j1 1000 {} 1 t3 j 1 ${TOKEN} j w succeeded "" "value":1 ` +
-        `0 2 ${TOKEN} j1 "" t5 j 1 1 1 1 b pending succeeded ` +
+      `0 10 100000 10 8 2 ${TOKEN} u j1 ${TOKEN} "" j1 1 ${TOKEN} j1 1000 {} 1 t3 j 1 ${TOKEN} j w succeeded "" "value":1 ` +
+        `0 2 ${TOKEN} j1 "" t5 j 1 0 1 1 1 b pending succeeded ` +
         `5 ack 1 ${TOKEN} 0 0 release 1 ${GROUPED} 0 0 ` +
         `retry 1 t2 1 1000 1 ${payload("j12", `,"on_duplicate":"replace"`)} ` +
         `schedule 1 t3 1 1000 1 ${payload("j13")} dead 1 t5 0 1 ${payload("j15")}`,
@@ -270,13 +339,23 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       ],
       ['"j2"', '"j12"', '"j13"', '"j15"'],
     ),
-    call(LEASES, `0 10 100000 10 0 0 0 0 0 0 0 1 release 1 ${GROUPED} 0 0`, [...GROUPS, ...LEASED, ...CANCELLED], [
-      '"j2"',
-    ]),
     call(
       LEASES,
-      `0 10 100000 10 0 0 0 0 1 ${TOKEN} f pending succeeded n {} 0 0 1 held·ack 1 ${TOKEN} 0 0`,
-      [...FLOW, ...LEASED, "HSET jobs:flow:f s:n pending·1", "HSET jobs:batch:f closed_as closed waiting 1"],
+      `0 10 100000 10 8 0 0 0 0 0 0 0 0 1 release 1 ${GROUPED} 0 0`,
+      [...GROUPS, ...LEASED, ...CANCELLED],
+      [
+        '"j2"',
+      ],
+    ),
+    call(
+      LEASES,
+      `0 10 100000 10 8 0 0 0 0 1 ${TOKEN} f pending succeeded n {} 0 0 0 1 held·ack 1 ${TOKEN} 0 0`,
+      [
+        ...FLOW,
+        ...LEASED,
+        "HSET jobs:flow:f s:n pending·1",
+        "HSET jobs:batch:f closed_as closed waiting 1",
+      ],
     ),
   ],
   signal: [
@@ -289,20 +368,36 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   stepRemember: [
     {
-      ...call(`${LEASES} jobs:steps:j jobs:steps:i`, `2 ${TOKEN} s {} ${TOKEN} s {}`, LEASED),
+      ...call(
+        `${LEASES} jobs:steps:j jobs:steps:i`,
+        `2 ${TOKEN} s {} ${TOKEN} s {}`,
+        LEASED,
+      ),
       separate: ["jobs:steps:j"],
     },
   ],
   stepWait: [
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"l" 1000 0 l 8 "" "" "" ""`, LEASED),
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`, [
-      ...LEASED,
-      ...ASLEEP,
-    ]),
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`, [
-      ...LEASED,
-      `RPUSH jobs:signals:k 1·0 ${LATER}·1`,
-    ]),
+    call(
+      `${LEASES} jobs:steps:j`,
+      `0 ${TOKEN} j v "kind":"wait","key":"l" 1000 0 l 8 "" "" "" ""`,
+      LEASED,
+    ),
+    call(
+      `${LEASES} jobs:steps:j`,
+      `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`,
+      [
+        ...LEASED,
+        ...ASLEEP,
+      ],
+    ),
+    call(
+      `${LEASES} jobs:steps:j`,
+      `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`,
+      [
+        ...LEASED,
+        `RPUSH jobs:signals:k 1·0 ${LATER}·1`,
+      ],
+    ),
     call(
       `${LEASES} jobs:steps:j`,
       `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default|g ${payload("c")} "" ""`,
@@ -316,10 +411,14 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default ${payload("c")} "" 1000`,
       LEASED,
     ),
-    call(`${LEASES} jobs:steps:j`, `0 ${TOKEN} j w "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`, [
-      ...LEASED,
-      ...ASLEEP,
-    ]),
+    call(
+      `${LEASES} jobs:steps:j`,
+      `0 ${TOKEN} j w "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`,
+      [
+        ...LEASED,
+        ...ASLEEP,
+      ],
+    ),
   ],
   stepWake: [call("jobs:steps:j", "0 j", SLEEPING)],
   streamAppend: [

@@ -5,12 +5,12 @@
  */
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
-import { type Body, type Engine, type LeaseParts, query } from "./body.ts";
+import { type Body, type Engine, type LeaseParts, lock, query } from "./body.ts";
 import { inParts } from "./in_parts.ts";
 import { JobEnds, trimDead } from "./job_ends.ts";
 import * as jobRows from "./job_rows.ts";
 import * as leases from "./leases.ts";
-import { takeWake } from "./step_rows.ts";
+import { sleepLock, takeWake } from "./step_rows.ts";
 
 /** See `JobStore.settle`. */
 export function* settle(
@@ -20,6 +20,11 @@ export function* settle(
   now: number,
 ): Body<SettleResult> {
   const tokens = outcomes.map((outcome) => leases.parseToken(outcome.token));
+  const sleeps = outcomes.flatMap(({ kind, steps, jid, parent }) => [
+    ...(kind === "snooze" && steps && jid !== undefined ? [sleepLock(jid)] : []),
+    ...(parent === undefined ? [] : [sleepLock(parent.jid)]),
+  ]);
+  if (sleeps.length > 0) yield lock(...sleeps);
   const held = yield* engine.holdLeases(worker, tokens);
   const { ended, others, lost, discarded } = sort(outcomes, tokens, held);
   const ends = new JobEnds(engine);

@@ -7,7 +7,7 @@ import { getField, setFields } from "../../job/raw.ts";
 import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
 import type { ParentStep } from "../port/outcomes.ts";
 import type { StepLease } from "../port/steps.ts";
-import { type Body, query } from "./body.ts";
+import { type Body, lock, query } from "./body.ts";
 import { workerIn } from "./workers.ts";
 
 /** The name of the row that prevents a running job from sleeping. */
@@ -109,6 +109,7 @@ export function* endStep(jid: string, name: string, record: string): Body<void> 
  * about to be imported from another store.
  */
 export function* makeDue(jid: string, now: number): Body<void> {
+  yield lock(sleepLock(jid));
   const sleeping = yield query(
     `UPDATE member SET at = CASE WHEN at < ?1 THEN at ELSE ?1 END
      WHERE place = 'scheduled' AND job IN (SELECT id FROM job WHERE jid = ?2) RETURNING 1`,
@@ -118,7 +119,14 @@ export function* makeDue(jid: string, now: number): Body<void> {
   yield query("INSERT INTO step (jid, name, record) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING", [jid, WAKE]);
 }
 
-/** Returns whether a wait of the job ended while the job ran, and deletes that note. */
+/** Returns the name that is locked by the end of a wait, and by a job that is about to sleep: else each would miss the other. */
+export function sleepLock(jid: string): string {
+  return `sleep:${jid}`;
+}
+
+/**
+ * Returns whether a wait of the job ended while the job ran, and deletes that note. The caller has the {@linkcode sleepLock}.
+ */
 export function* takeWake(jid: string): Body<boolean> {
   return (yield query("DELETE FROM step WHERE jid = ?1 AND name = ?2 RETURNING 1", [jid, WAKE])).length > 0;
 }

@@ -29,7 +29,7 @@ import { inTexts } from "./in_parts.ts";
 import * as jobRows from "./job_rows.ts";
 import * as keys from "./push_keys.ts";
 import { add, idOf } from "./queue_rows.ts";
-import { endStep, joinWaiting, stepRecord, takeWake } from "./step_rows.ts";
+import { endStep, joinWaiting, sleepLock, stepRecord, takeWake } from "./step_rows.ts";
 
 const NODES_PER_PAGE = 100;
 const ONCE_KEYS_PER_PAGE = 500;
@@ -181,6 +181,7 @@ function* putJob(engine: Engine, { place, payload, at, unique, debounce }: JobRo
   const id = yield* jobRows.create({ jid: typeof jid === "string" ? jid : null, payload });
   if (place.in === "queue") yield* add(engine, yield* idOf(nameOf(place.queue, place.group)), id);
   else {
+    if (place.in === "scheduled" && typeof jid === "string") yield lock(sleepLock(jid));
     const isAwake = place.in === "scheduled" && typeof jid === "string" && (yield* takeWake(jid));
     yield* jobRows.addTo(place.in, isAwake ? now : at ?? now, id);
   }
