@@ -18,6 +18,7 @@ import { Poller } from "./schedule/poller.ts";
 import { ClassSync } from "./stats/class_sync.ts";
 import { Counters } from "./stats/counters.ts";
 import { MetricsRecorder } from "./stats/metrics_recorder.ts";
+import { Announcer } from "./work/announcer.ts";
 
 /** Runs a loop over a store that answers each call with the next of the answers. */
 function run<Result>(answers: unknown[], make: (parts: Parts) => LoopBody<Result>) {
@@ -132,6 +133,23 @@ Deno.test("class sync declares classes once a day, and its first attempt counts 
   const { loop } = run([FAILURE], make);
   await sync!.attempted;
   await loop.stop();
+});
+
+Deno.test("the announcer reads the subscriptions every 15 s, and replaces them once if some are configured", async () => {
+  const make = ({ clock, answer }: Parts) =>
+    new Announcer({ store: { webhooks: { read: answer, declare: answer } }, clock });
+  await restsAndRetries(make, { more: [], none: undefined, restMs: 15_000 });
+  const declared: unknown[] = [];
+  const clock = new FakeClock();
+  const webhooks = {
+    read: () => Promise.resolve([]),
+    declare: (given: unknown) => Promise.resolve(void declared.push(given)),
+  };
+  const configured = new Announcer({ store: { webhooks }, clock, configured: [{ name: "a" }] });
+  await configured.step();
+  await configured.step();
+  await configured.attempted;
+  assertEquals(declared, [[{ name: "a" }]]);
 });
 
 Deno.test("the metrics recorder stores counts late in each minute, and reports an outage once", async () => {

@@ -13,11 +13,12 @@ const MINUTE_MS = 60_000;
 const ENTRY = { name: "report", every: "1m", anchor: "2026-01-01T00:00:00Z", class: "A" };
 
 /** Decides on an entry that runs each minute, a moment after it was due, while a job of it is live. */
-function decide({ overlap, live, waiting, builds = true }: {
+function decide({ overlap, live, waiting, builds = true, now = START + MINUTE_MS + 500 }: {
   readonly overlap: Overlap;
   readonly live?: string;
   readonly waiting?: number;
   readonly builds?: boolean;
+  readonly now?: number;
 }) {
   const options = { environment: "test", classes: new Set(["A"]), queues: new Set(["default"]) };
   const entry = { ...ENTRY, overlap };
@@ -28,13 +29,13 @@ function decide({ overlap, live, waiting, builds = true }: {
     onUnregistered: () => {},
   });
   const report = { held: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
-  const decider = new CronDecider({ client, report, local: { isRunning: () => false, start: () => {} } });
+  const announcer = { followEvent: (event: object, subject: object) => [{ ...event, subject } as never] };
+  const decider = new CronDecider({ client, report, local: { isRunning: () => false, start: () => {} }, announcer });
   const state: CronState = {
     schedule: definition.schedule,
     considered: START,
     ...(waiting !== undefined && { waiting }),
   };
-  const now = START + MINUTE_MS + 500;
   const stored = { name: "report", version: 3, definition: "", state: stateText(state), live, seenAt: now };
   return decider.decide({ definition, stored, now });
 }
@@ -80,4 +81,20 @@ Deno.test("an everyProcess run skips each later one until it has ended, not only
   const counts = [await decideAt(0), await decideAt(1), await decideAt(2), await decideAt(3)];
   isEnded = true;
   assertEquals([...counts, await decideAt(4)], [0, 1, 1, 1, 2]);
+});
+
+Deno.test("missed runs are told with the decision about them", async () => {
+  const missed = await decide({ overlap: "skip", now: START + 10 * MINUTE_MS + 500 });
+  const [follow, ...others] = missed.write!.follow!;
+  assertEquals(
+    [others, follow],
+    [[], {
+      ...{ type: "cron.missed", subject: { class: "A", queue: "default" } },
+      data: {
+        ...{ entry: "report", class: "A", count: 9 },
+        ...{ first: "2026-01-01T00:01:00.000Z", last: "2026-01-01T00:09:00.000Z" },
+      },
+    }] as unknown as typeof others,
+  );
+  assertEquals("follow" in (await decide({ overlap: "skip" })).write!, false);
 });
