@@ -299,11 +299,11 @@ onEach("a token limited to classes or queues reads the results of those jobs alo
   assertEquals(await read("low"), [true, false, false]);
 }, { users });
 
-/** A clock on which a wait of 30 s ends when the test lets it. */
+/** A clock on which a wait of 29 s ends when the test lets it. */
 let endWait = Promise.withResolvers<void>();
 const GATED: Clock = {
   ...systemClock,
-  sleep: (ms, signal) => ms === 30_000 ? endWait.promise : systemClock.sleep(ms, signal),
+  sleep: (ms, signal) => ms === 29_000 ? endWait.promise : systemClock.sleep(ms, signal),
 };
 
 onEach(
@@ -318,7 +318,7 @@ onEach(
       });
     const ended: string[] = [];
     const wait = async (jid: string) => {
-      const path = `/jobs/${jid}/result?wait=30s`;
+      const path = `/jobs/${jid}/result?wait=29s`;
       const { value } = await call(site, "GET", path, { token: tokens["mail"]!.token });
       ended.push(jid);
       return value["finished"] !== null;
