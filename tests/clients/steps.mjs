@@ -42,6 +42,12 @@ const First = () => 7;
 const Second = async (ctx) => ({ node: ctx.flow.node, results: await ctx.flow.results() });
 for (const handler of [Invoice, Member, First, Second]) handler.options = { retry: 0, result_ttl: "1h" };
 
+async function Tell(ctx, count) {
+  for (let i = 1; i <= count; i++) await ctx.stream(i < count ? `line ${i}` : { last: i });
+  return "told";
+}
+Tell.options = { retry: 0, result_ttl: "1h" };
+
 async function Slow(ctx) {
   await ctx.step("slow", async ({ attempt }) => {
     note(`slow ${attempt}`);
@@ -51,4 +57,4 @@ async function Slow(ctx) {
 }
 Slow.options = { retry: 0, result_ttl: "1h" };
 
-await work({ url, token: process.env.TOKEN, handlers: { Order, Invoice, Member, First, Second, Slow } });
+await work({ url, token: process.env.TOKEN, handlers: { Order, Invoice, Member, First, Second, Tell, Slow } });

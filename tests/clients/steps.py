@@ -68,6 +68,13 @@ async def Second(ctx):
 
 
 @job(retry=0, result_ttl="1h")
+async def Tell(ctx, count):
+    for i in range(1, count + 1):
+        ctx.stream(f"line {i}" if i < count else {"last": i})
+    return "told"
+
+
+@job(retry=0, result_ttl="1h")
 async def Slow(ctx):
     async def slow(step):
         note(f"slow {step.attempt}")
@@ -77,4 +84,4 @@ async def Slow(ctx):
     return "slow"
 
 
-Worker(url, [Order, Invoice, Member, First, Second, Slow], token=os.environ.get("TOKEN")).run()
+Worker(url, [Order, Invoice, Member, First, Second, Tell, Slow], token=os.environ.get("TOKEN")).run()

@@ -42,6 +42,10 @@ member = Jobs.handler(**OPTIONS) do |ctx, *args|
 end
 first = Jobs.handler(**OPTIONS) { 7 }
 second = Jobs.handler(**OPTIONS) { |ctx| { node: ctx.flow.node, results: ctx.flow.results } }
+tell = Jobs.handler(**OPTIONS) do |ctx, count|
+  1.upto(count) { |i| ctx.stream(i < count ? "line #{i}" : { last: i }) }
+  "told"
+end
 slow = Jobs.handler(**OPTIONS) do |ctx|
   ctx.step("slow") do |step|
     note("slow #{step.attempt}")
@@ -50,5 +54,5 @@ slow = Jobs.handler(**OPTIONS) do |ctx|
   "slow"
 end
 
-handlers = { Order: order, Invoice: invoice, Member: member, First: first, Second: second, Slow: slow }
+handlers = { Order: order, Invoice: invoice, Member: member, First: first, Second: second, Tell: tell, Slow: slow }
 Jobs::Worker.new(URL, handlers: handlers, token: ENV["TOKEN"]).run

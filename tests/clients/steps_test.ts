@@ -1,6 +1,6 @@
 /** Durable steps, batches and flows in workers of other runtimes, on both stores. */
 import { assertEquals } from "@std/assert";
-import { MORTAL } from "../support/process.ts";
+import { jobs, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { Lab } from "./lab.ts";
 
@@ -58,6 +58,11 @@ for (const { runtime, command } of PROGRAMS) {
       });
       await bench.until(async () => (await bench.client.batches.get(flow.id))?.succeeded === 2, "both nodes succeed");
       assertEquals(await bench.client.flows.results(flow.id, ["b"]), { b: { node: "b", results: { a: 7 } } });
+
+      const told = await bench.push("Tell", [3]);
+      assertEquals((await lab.ended(told))?.result, "told");
+      const { stdout } = await jobs(["stream", told, "--json", "--store", bench.url]);
+      assertEquals(stdout.trim().split("\n").map((line) => JSON.parse(line).chunk), ["line 1", "line 2", { last: 3 }]);
     });
   }
 
