@@ -871,7 +871,9 @@ class Stream {
   async write(chunk) {
     const text = JSON.stringify(chunk);
     if (text === undefined) throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON`);
-    if (text.length > MAX_CHUNK_CHARS) throw new TypeError(`Chunk too large: expected at most ${MAX_CHUNK_CHARS} characters`);
+    if (text.length > MAX_CHUNK_CHARS) {
+      throw new TypeError(`Chunk too large: expected at most ${MAX_CHUNK_CHARS} characters`);
+    }
     if (this.#isClosed) throw new TypeError("A chunk comes after its handler has ended; await what writes it");
     this.#texts.push(text);
     this.#chars += text.length;
@@ -897,7 +899,9 @@ class Stream {
         await this.#send({ from: this.#from, chunks: texts.map((text) => JSON.parse(text)) });
       } catch (error) {
         // The job is no longer this worker's, or must end.
-        if (error.field !== "token" && error instanceof JobsError) this.#log.warn(`Chunks not streamed: ${error.message}`);
+        if (error.field !== "token" && error instanceof JobsError) {
+          this.#log.warn(`Chunks not streamed: ${error.message}`);
+        }
         this.#texts = [];
         return;
       }

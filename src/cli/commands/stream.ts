@@ -13,14 +13,14 @@ import { printError, printExact, printExactPart } from "../terminal/output.ts";
 export const help = `
 Usage: jobs stream JID [OPTION …]
 
-Prints what a job streams (ctx.stream, jobs step stream), until the job has ended.
-Texts are printed one after the other, other values as a line of JSON each. The
-latest 1 MiB is kept, as long as the record of the job.
+Prints the stream of a job (ctx.stream, jobs step stream), until the job has
+ended. Texts are printed one after the other, other values as a line of JSON
+each. The latest 1 MiB is kept, as long as the record of the job.
 
       --after N          begin after the chunk with this number
       --no-follow        print what is there, and don't wait for more
       --json             print a line of JSON per chunk: number, run, attempt,
-                         chunk; for dropped chunks: gapFrom, and number, the last
+                         chunk; of dropped chunks: gapFrom, and the last number
 
 A job that runs again continues its stream as the next run, which a line on
 stderr announces. Exit 1 if the job isn't found.
