@@ -126,14 +126,10 @@ export class RemoteWorker {
     if (this.#isFinished) return;
     // A program that has jobs must send heartbeats: an open connection doesn't show that it isn't frozen.
     if (this.#offers.isWaiting && this.#running.size === 0) this.#heard();
-    const isDue = this.#isDue;
-    const calls = [
-      ...isDue ? [this.#beat()] : [],
-      ...isDue || this.#running.size > 0 ? [this.#launcher.receive()] : [],
-    ];
-    const failed = (await Promise.allSettled(calls)).find(({ status }) => status === "rejected");
-    if (failed?.status === "rejected") {
-      this.#log.warn("Heartbeat failed", { worker: this.program.id, error: failed.reason.message });
+    try {
+      await (this.#isDue ? this.#beat() : this.#running.size > 0 ? this.#launcher.receive() : undefined);
+    } catch (error) {
+      this.#log.warn("Heartbeat failed", { worker: this.program.id, error: (error as Error).message });
     }
   }
 
@@ -319,7 +315,8 @@ export class RemoteWorker {
     const before = this.#beatAt;
     this.#beatAt = this.#clock.monotonic();
     try {
-      await this.#launcher.beat();
+      // A quiet program's requests send each heartbeat: the commands come with it.
+      await Promise.all([this.#launcher.beat(), this.#launcher.receive()]);
     } catch (error) {
       this.#beatAt = before;
       throw error;
