@@ -46,6 +46,23 @@ Deno.test("sqlite: rows of ended jobs that lie apart are removed later, in the o
   }
   assertEquals(rows(), 1_000);
   assertEquals((await store.jobs.find([jid(1)])).length, 0, "an ended job is in no place");
+  const found = await store.jobs.find({ text: "HardJob", limit: 600 });
+  assertEquals(found.length, 500, "a search doesn't count ended jobs");
   await store.jobs.rescue({ worker, limit: 10, maxRescues: 3 });
   assertEquals(rows(), 500);
+});
+
+Deno.test("sqlite: rows of large jobs are removed at their end, wherever they lie", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const large = (n: number) => ({ ...jobOf(n + 1, n % 2 === 0 ? 2_049 : 1_900), queue: `q${n % 20}`, delayMs: 0 });
+  await store.jobs.enqueue(Array.from({ length: 1_000 }, (_, n) => large(n)));
+  using database = new DatabaseSync(folder.file);
+  const rows = () => Number(database.prepare("SELECT count(*) AS count FROM job").get()!["count"]);
+  const worker = "host:1:aaaaaaaaaaaa";
+  for (const [queue, left] of [["q0", 950], ["q1", 950]] as const) {
+    const leases = await store.jobs.take({ queues: [queue], limit: 100, worker });
+    await store.jobs.settle(worker, leases.map(({ token }) => ({ kind: "ack", token })));
+    assertEquals(rows(), left);
+  }
 });

@@ -30,7 +30,7 @@ const DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 /** Each finds what must not be, at any moment between two transactions. */
 const CONSISTENCY = {
   "a job is in one place": `SELECT id, jid FROM job WHERE
-    (SELECT count(*) FROM queued WHERE job = job.id) + (SELECT count(*) FROM lease WHERE job = job.id)
+    (SELECT count(*) FROM queued WHERE job = job.id) + (SELECT count(*) FROM ended WHERE job = job.id) + (SELECT count(*) FROM lease WHERE job = job.id)
     + (SELECT count(*) FROM member WHERE job = job.id) <> 1`,
   "a place has a job":
     `SELECT job FROM (SELECT job FROM queued UNION ALL SELECT job FROM lease UNION ALL SELECT job FROM member)

@@ -16,6 +16,7 @@ export const DIALECT: Dialect = {
   like: "ILIKE",
   fieldOf: (field) => `field_of(payload, '${field}')`,
   isIn: (select) => `= ANY (ARRAY(${select}))`,
+  isStored: "true",
   skipLocked: "FOR UPDATE SKIP LOCKED",
 };
 

@@ -48,6 +48,8 @@ export interface Dialect {
   fieldOf(field: string): string;
   /** Returns a condition on the column before it: its value is among those of a `SELECT`, which is read first. */
   isIn(select: string): string;
+  /** A condition on a row of `job`: the job hasn't ended. Ended ones are removed later where a store says so. */
+  readonly isStored: string;
   /** The end of a `SELECT` that skips the rows that another transaction has locked, and locks the others. */
   readonly skipLocked: string;
 }

@@ -93,13 +93,10 @@ function* nextId(after: number): Body<number | undefined> {
   return row && Number(row.id);
 }
 
-function* readMatches({ isIn }: Dialect, matches: string, values: readonly (string | number)[]): Body<readonly Row[]> {
-  return yield query(
-    `SELECT * FROM entry WHERE id ${
-      isIn(`SELECT id FROM job WHERE id > ?1 AND id <= ?2 AND (${matches}) ORDER BY id LIMIT ?3`)
-    } ORDER BY id`,
-    values,
-  );
+function* readMatches(dialect: Dialect, matches: string, values: readonly (string | number)[]): Body<readonly Row[]> {
+  const { isIn, isStored } = dialect;
+  const jobs = `SELECT id FROM job WHERE id > ?1 AND id <= ?2 AND (${matches}) AND ${isStored} ORDER BY id LIMIT ?3`;
+  return yield query(`SELECT * FROM entry WHERE id ${isIn(jobs)} ORDER BY id`, values);
 }
 
 /** Converts a row of the view `entry` to an entry of the port. */

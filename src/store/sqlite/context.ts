@@ -37,6 +37,7 @@ export const DIALECT: Dialect = {
   // SQLite doesn't read JSON that is nested too deeply.
   fieldOf: (field) => `CASE WHEN json_valid(payload) THEN payload ->> '$.${field}' ELSE '?' END`,
   isIn: (select) => `IN (${select})`,
+  isStored: "id NOT IN (SELECT job FROM ended)",
   skipLocked: "",
 };
 

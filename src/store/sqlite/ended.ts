@@ -3,7 +3,8 @@
  *
  * A job's row lies next to those of the jobs that were pushed with it, of whatever queues, and jobs end in the order of their queues. To
  * remove the rows of a hundred jobs that lie apart changes two hundred pages of the file, all of which go to the log. So their numbers
- * are noted in `ended`, in the step that ends them, until there are enough for the lowest of them to lie together again.
+ * are noted in `ended`, in the step that ends them, until there are enough for the lowest of them to lie together again. A job that fills
+ * pages by itself is removed at once: to wait would not save any, and ten thousand of them would fill the disk.
  *
  * @module
  */
@@ -14,6 +15,8 @@ import { remove } from "../sql/job_rows.ts";
 const MIN_JOBS = 32;
 /** Jobs lie apart if their numbers span this many times their count. A page holds the rows of about ten small jobs. */
 const MIN_SPREAD = 8;
+/** A larger job is removed at once: half a page. */
+const MAX_BYTES = 2_048;
 /** Beyond this number, some are removed. */
 const MAX_NOTED = 10_000;
 /** The number that is removed in one transaction, which takes some milliseconds. */
@@ -22,7 +25,14 @@ export const MAX_REMOVED = 2_000;
 /** See `Engine.removeEnded`. */
 export function* removeEnded(jobs: readonly number[]): Body<void> {
   if (!lieApart(jobs)) return yield* remove(jobs);
-  yield query("INSERT INTO ended (job) SELECT value FROM json_each(?1)", [JSON.stringify(jobs)]);
+  const small = yield query(
+    "INSERT INTO ended (job) SELECT job.id FROM json_each(?1) CROSS JOIN job ON job.id = value WHERE octet_length(payload) <= ?2 RETURNING job",
+    [JSON.stringify(jobs), MAX_BYTES],
+  );
+  if (small.length < jobs.length) {
+    const waiting = new Set(small.map(({ job }) => Number(job)));
+    yield* remove(jobs.filter((job) => !waiting.has(job)));
+  }
   const [noted] = yield query("SELECT count(*) AS count FROM ended");
   if (Number(noted!.count) > MAX_NOTED) yield* removeNoted();
 }
