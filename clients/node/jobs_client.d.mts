@@ -40,7 +40,7 @@ export interface JobOptions {
   backtrace?: boolean | number;
   log_level?: "debug" | "info" | "warn" | "error";
   tags?: readonly string[];
-  /** The webhooks that are told how the job ends. */
+  /** The webhooks that receive the end of the job. */
   notify?: readonly string[];
   display_class?: string;
   wrapped?: string;

@@ -110,7 +110,7 @@ class JobsClient:
         throttle, throttle_key: refuses pushes above a rate: throttle="1/1m"
         result_ttl, failure_ttl: how long its record is kept
         backtrace, log_level, tags, display_class, wrapped: how it is shown, logged and performed
-        notify: the webhooks that are told how it ends
+        notify: the webhooks that receive its end
         batch: the ID of the batch that counts it
         jid, id, within, created_at: its ID; with id, a later push returns the first jid
         fields: additional fields, which the payload keeps

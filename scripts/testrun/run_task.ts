@@ -81,7 +81,7 @@ function parseTimes(text: string): number {
   return [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + Number(m) * 60 + Number(s), 0);
 }
 
-/** Returns the signal that ended the shell's command, which the shell tells as 128 + its number. */
+/** Returns the signal that ended the shell's command, which the shell returns as 128 + its number. */
 function signalOf(code: number): string | undefined {
   return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
 }

@@ -15,7 +15,7 @@ export interface BatchOptions {
   readonly name?: string;
   /** Words shown with the batch; at most 100. */
   readonly tags?: readonly string[];
-  /** The webhooks that are told when the batch is complete: a name in the setting `webhooks`, or several. */
+  /** The webhooks that receive the end of the batch: a name in the setting `webhooks`, or several. */
   readonly notify?: string | readonly string[];
   /** Pushed when the batch is closed and every member has succeeded, also after dead members were retried by hand. */
   readonly success?: JobInput;

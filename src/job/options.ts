@@ -227,7 +227,7 @@ export const JOB_OPTIONS = {
     kind: webhookNames,
     on: ["push"],
     default: "none",
-    about: "the [webhooks](../guides/webhooks.md) that are told how the job ends, besides those subscribed to that",
+    about: "the webhooks that receive the end of the job, in addition to those whose `on` matches",
   }),
   display_class: option({
     kind: className,

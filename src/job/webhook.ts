@@ -53,7 +53,7 @@ export interface Subscription {
   readonly queue?: readonly string[];
 }
 
-/** Something that has happened: the argument of the jobs that tell of it. */
+/** Something that has happened: the argument of the jobs that send it. */
 export interface Notice {
   /** The same in each delivery of this event, also if an operator repeats it. Letters, digits and `-`. */
   readonly id: string;
@@ -114,7 +114,7 @@ export function deliveriesOf(
   notice: Notice,
   subject: Subject = {},
 ): Delivery[] {
-  // A webhook that tells of webhooks would never end.
+  // The end of a webhook's job would send another one, without end.
   if (subject.class?.startsWith(WEBHOOK_CLASS)) return [];
   return subscriptions.filter((one) => isSubscribed(one, notice.type, subject)).map(({ name }) => {
     const jid = `${notice.id}-${name}`;

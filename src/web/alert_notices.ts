@@ -68,7 +68,7 @@ export class AlertNotices {
       try {
         await this.step();
       } catch (error) {
-        log.warn("Failed to tell webhooks of alerts", { error: (error as Error).message });
+        log.warn("Failed to send alerts to webhooks", { error: (error as Error).message });
       }
     }
   }

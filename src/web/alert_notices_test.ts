@@ -8,7 +8,7 @@ import { AlertNotices } from "./alert_notices.ts";
 
 const BEHIND: Alert = { kind: "warn", about: "queues", title: 'Queue "a" is 5m behind', detail: "Busy.", actions: [] };
 
-Deno.test("an alert is told when it is found, and again after an hour, however many dashboards look", async () => {
+Deno.test("sends an alert when it fires, and again after an hour, with any number of dashboards", async () => {
   const clock = new FakeClock();
   await using store = await openStore("sqlite::memory:", { clock });
   let alerts: readonly Alert[] = [BEHIND];
@@ -16,14 +16,14 @@ Deno.test("an alert is told when it is found, and again after an hour, however m
   const log = new KeptLog();
   const make = () => new AlertNotices({ store, clock, log, readAlerts: () => (reads++, Promise.resolve(alerts)) });
   const [one, other] = [make(), make()];
-  const told = async () =>
+  const sent = async () =>
     (await store.admin.page({ in: "queue", queue: "webhooks" })).entries.map(({ payload }) => {
       const [{ type, data }] = getField(payload, "args") as [{ type: string; data: { title: string } }];
       return [getField(payload, "class"), type, data.title];
     });
   await store.webhooks.declare([{ name: "jobs", on: ["dead"] }, { name: "named" }]);
   await one.step();
-  assertEquals([reads, await told()], [0, []], "without a webhook for them, no alerts are read");
+  assertEquals([reads, await sent()], [0, []], "without a webhook for them, no alerts are read");
   await store.webhooks.declare([{ name: "a", on: ["alert"] }, { name: "b", on: ["dead", "alert"] }]);
   await one.step();
   alerts = [{ ...BEHIND, title: 'Queue "a" is 6m behind' }, { ...BEHIND, title: "Another" }];
@@ -32,10 +32,10 @@ Deno.test("an alert is told when it is found, and again after an hour, however m
   await one.step();
   const first = ["a", "b"].map((name) => [`webhook:${name}`, "alert", BEHIND.title]);
   const another = ["a", "b"].map((name) => [`webhook:${name}`, "alert", "Another"]);
-  assertEquals(await told(), [...first, ...another]);
+  assertEquals(await sent(), [...first, ...another]);
   await clock.advance(1);
   await one.step();
-  assertEquals((await told()).length, 8);
+  assertEquals((await sent()).length, 8);
 });
 
 Deno.test("alerts are looked at every 30 s, also after a failure", async () => {
@@ -51,7 +51,7 @@ Deno.test("alerts are looked at every 30 s, also after a failure", async () => {
   assertEquals(reads, 0);
   await clock.advance(1);
   await clock.untilSleeping();
-  assertEquals([reads, log.said], [1, ["warn Failed to tell webhooks of alerts"]]);
+  assertEquals([reads, log.said], [1, ["warn Failed to send alerts to webhooks"]]);
   await clock.advance(30_000);
   assertEquals(reads, 2);
   await notices.close();

@@ -44,7 +44,7 @@ function onEachStore(title: string, test: (bench: Bench) => Promise<void>): void
   });
 }
 
-onEachStore("with workers that are killed at any moment, exactly the ends of jobs are told", async (bench) => {
+onEachStore("sends each end of a job, and no others, with workers that are killed at any moment", async (bench) => {
   let requests = 0;
   await using endpoint = await HttpEndpoint.open((_, { write, close }) =>
     // Some answers are lost, and some are refusals.
@@ -80,7 +80,7 @@ onEachStore("with workers that are killed at any moment, exactly the ends of job
   const expected = records.map((record) => `${record!.state} ${record!.jid}`).sort();
   assertEquals(new Set(records.map((record) => record!.state)), new Set(["succeeded", "dead", "failed", "cancelled"]));
   const heard = () => [...new Set(endpoint.requests.map(toldBy))].sort();
-  await bench.until(() => heard().length >= expected.length, "all are told");
+  await bench.until(() => heard().length >= expected.length, "all are received");
   assertEquals(heard(), expected);
   assertEquals((await bench.store.jobs.find([later]))[0]!.place.in, "scheduled");
   const ids = Map.groupBy(endpoint.requests, toldBy).values().map((same) =>
@@ -89,7 +89,7 @@ onEachStore("with workers that are killed at any moment, exactly the ends of job
   assertEquals(new Set(ids), new Set([1]), "each event has one ID in all its attempts");
 });
 
-onEachStore("a dead job is told to Slack as docs/guides/webhooks.md shows", async (bench) => {
+onEachStore("sends a dead job to Slack as docs/guides/webhooks.md shows", async (bench) => {
   await using slack = await HttpEndpoint.open((_, { write }) => write(answerText(200, "ok")));
   const page = await Deno.readTextFile(new URL("../../docs/guides/webhooks.md", import.meta.url));
   const { text } = blocksOf(page).find(({ text }) => text.includes('"slack"'))!;
@@ -132,7 +132,7 @@ Deno.test("requests are signed with each secret, and repeated by an operator und
   const { type, timestamp, data } = JSON.parse(first.body);
   assertEquals([type, new Date(timestamp).toISOString(), data.jid, data.class], ["succeeded", timestamp, jid, "Noop"]);
   assertEquals([data.queue, data.attempt, data.tags, typeof data.batch], ["default", 1, ["a"], "string"]);
-  assertEquals(endpoint.requests.length, 2, "the job of the other queue isn't told");
+  assertEquals(endpoint.requests.length, 2, "the job of the other queue isn't sent");
 });
 
 Deno.test("a push notifies the webhooks that it names, and one that doesn't exist is refused", async () => {

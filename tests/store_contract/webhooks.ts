@@ -39,7 +39,7 @@ async function notices(store: Store): Promise<(Notice & { readonly to: string })
 }
 
 /** Returns of each notice the webhook, the type and the job or batch. */
-async function told(store: Store): Promise<unknown[]> {
+async function sent(store: Store): Promise<unknown[]> {
   return (await notices(store)).map(({ to, type, data }) => [to, type, data["jid"] ?? data["id"]]);
 }
 
@@ -65,14 +65,14 @@ export const webhooks: Cases = {
       { kind: "discard", token: discard!.token, ...follow(3) },
     ];
     assertEquals(await t.store.jobs.settle(worker, outcomes), { lost: [], dropped: 0 });
-    assertEquals(await told(t.store), [1, 2, 3].map((n) => ["all", "dead", jid(n)]));
+    assertEquals(await sent(t.store), [1, 2, 3].map((n) => ["all", "dead", jid(n)]));
     assertEquals((await t.store.jobs.settle(worker, outcomes)).lost.length, 3);
     await lapse(t);
     await rescueFor(t.store);
     assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: lost!.token, ...follow(4) }])).lost, [
       lost!.token,
     ]);
-    assertEquals((await told(t.store)).length, 3);
+    assertEquals((await sent(t.store)).length, 3);
     const taken = await takeUpTo(t.store, await register(t.store), 10, ["webhooks"]);
     assertEquals(taken.length, 3, "workers take them");
   },
@@ -84,10 +84,10 @@ export const webhooks: Cases = {
     const [one, two] = await takeUpTo(t.store, worker);
     const outcome: Outcome = { kind: "ack", token: one!.token, ...follow(1) };
     await t.store.jobs.settle(worker, [outcome, outcome, { kind: "ack", token: two!.token, ...follow(2) }]);
-    assertEquals(await told(t.store), [1, 2].map((n) => ["all", "dead", jid(n)]));
+    assertEquals(await sent(t.store), [1, 2].map((n) => ["all", "dead", jid(n)]));
   },
 
-  "tells of jobs that operators cancel and kill, of deleted and requeued ones not": async (open) => {
+  "sends jobs that operators cancel and kill, but not deleted and requeued ones": async (open) => {
     await using t = await open();
     await t.store.webhooks.declare([ALL, NAMED]);
     const worker = await register(t.store);
@@ -101,7 +101,7 @@ export const webhooks: Cases = {
     assertEquals(await t.store.jobs.edit({ in: { in: "queue", queue: "kill" }, limit: 10 }, "kill"), 1);
     assertEquals(await t.store.jobs.edit([await refOf(1)], "requeue"), 1);
     assertEquals(await t.store.jobs.edit([await refOf(5), await refOf(6)], "delete"), 2);
-    assertEquals(await told(t.store), [
+    assertEquals(await sent(t.store), [
       ["all", "cancelled", jid(3)],
       ["all", "cancelled", jid(4)],
       ["all", "dead", jid(2)],
@@ -113,7 +113,7 @@ export const webhooks: Cases = {
     assertEquals(new Set((await notices(t.store)).map(({ id }) => id)).size, 4);
   },
 
-  "tells the webhooks that a job names, and nothing of the jobs of webhooks": async (open) => {
+  "sends to the webhooks that a job names, and not the ends of webhook jobs": async (open) => {
     await using t = await open();
     await t.store.webhooks.declare([{ ...ALL, class: ["Other*"] }, NAMED]);
     const named = (n: number, notify: unknown) => {
@@ -124,11 +124,11 @@ export const webhooks: Cases = {
     const internal = { ...own, payload: setFields(own.payload, { class: '"webhook:all"', notify: '["named.one"]' }) };
     await t.store.jobs.enqueue([job(1), named(2, ["named.one", "gone"]), named(3, "all"), named(4, 5), internal]);
     for (const n of [1, 2, 3, 4, 9]) await cancelJob(t.store, jid(n), t.now());
-    assertEquals(await told(t.store), [["named.one", "cancelled", jid(2)], ["all", "cancelled", jid(3)]]);
+    assertEquals(await sent(t.store), [["named.one", "cancelled", jid(2)], ["all", "cancelled", jid(3)]]);
     assertEquals(await entries(t.store, { in: "queue", queue: "default" }), []);
   },
 
-  "an edit of a job that has moved tells nothing": async (open) => {
+  "an edit of a job that has moved sends nothing": async (open) => {
     await using t = await open();
     await t.store.webhooks.declare([ALL]);
     await t.store.jobs.enqueue([job(1)]);
@@ -138,10 +138,10 @@ export const webhooks: Cases = {
       steps: undefined,
     });
     assertEquals(await t.store.jobs.edit([ref], { cancel: { jid: jid(1), ttlMs: HOUR_MS, body } }), 0);
-    assertEquals(await told(t.store), []);
+    assertEquals(await sent(t.store), []);
   },
 
-  "tells once that a batch is complete, also a cancelled one, but not an abandoned one": async (open) => {
+  "sends a complete batch once, also a cancelled one, but not an abandoned one": async (open) => {
     await using t = await open();
     await t.store.webhooks.declare([ALL, NAMED, { name: "other", on: ["flow.ended"] }]);
     const worker = await register(t.store);
@@ -161,10 +161,10 @@ export const webhooks: Cases = {
     const [one, two] = await takeUpTo(t.store, worker);
     await t.store.batches.close("b1", "closed");
     await t.store.jobs.settle(worker, [{ kind: "ack", token: one!.token, ...change("b1", "succeeded") }]);
-    assertEquals(await told(t.store), []);
+    assertEquals(await sent(t.store), []);
     const dead = setFields(two!.payload, { batch_counted: `"dead"` });
     await t.store.jobs.settle(worker, [{ kind: "bury", token: two!.token, payload: dead, ...change("b1", "dead") }]);
-    assertEquals(await told(t.store), [["all", "batch.complete", "b1"], ["named.one", "batch.complete", "b1"]]);
+    assertEquals(await sent(t.store), [["all", "batch.complete", "b1"], ["named.one", "batch.complete", "b1"]]);
     assertEquals((await notices(t.store))[0]!.data, {
       ...{ id: "b1", name: 'import "1"', tags: ["a", "ä"], state: "stuck", total: 2, succeeded: 1, failed: 0, dead: 1 },
       ...{ cancelled: 0, expired: 0, deleted: 0 },
@@ -172,17 +172,17 @@ export const webhooks: Cases = {
     // Its members are complete once.
     const [{ ref } = { ref: "" }] = await t.store.jobs.find([jid(2)]);
     await t.store.jobs.edit([ref], "delete");
-    assertEquals((await told(t.store)).length, 2);
+    assertEquals((await sent(t.store)).length, 2);
     await members("b2", 3, 3);
     await cancelBatch(t.store, "b2", t.now());
-    assertEquals((await told(t.store)).slice(2), [["all", "cancelled", jid(3)], ["all", "batch.complete", "b2"]]);
+    assertEquals((await sent(t.store)).slice(2), [["all", "cancelled", jid(3)], ["all", "batch.complete", "b2"]]);
     assertEquals((await notices(t.store))[3]!.data["state"], "cancelled");
     await t.store.batches.create({ id: "b3", callbacks: {}, closeWithinMs: HOUR_MS, keepMs: HOUR_MS });
     await t.store.batches.close("b3", "abandoned");
-    assertEquals((await told(t.store)).length, 4);
+    assertEquals((await sent(t.store)).length, 4);
   },
 
-  "tells that a flow has ended": async (open) => {
+  "sends an ended flow": async (open) => {
     await using t = await open();
     await t.store.webhooks.declare([ALL]);
     const worker = await start(t.store, DIAMOND);
@@ -191,7 +191,7 @@ export const webhooks: Cases = {
       await t.store.jobs.settle(worker, [...names].map((name) => ending(taken[name]!)));
     }
     assertEquals((await flow(t.store)).state, "succeeded");
-    assertEquals(await told(t.store), [["all", "flow.ended", ID]]);
+    assertEquals(await sent(t.store), [["all", "flow.ended", ID]]);
     assertEquals((await notices(t.store))[0]!.data["succeeded"], 4);
   },
 
@@ -199,9 +199,9 @@ export const webhooks: Cases = {
     await using t = await open();
     const entry = { name: "nightly", version: 0, definition: "{}", state: "{}", awaited: false, records: [] };
     const [version] = await t.store.cron.write([{ ...entry, jobs: [job(1)], ...follow(2) }]);
-    assertEquals(await told(t.store), [["all", "dead", jid(2)]]);
+    assertEquals(await sent(t.store), [["all", "dead", jid(2)]]);
     assertEquals((await t.store.cron.read()).entries[0]!.live, jid(1));
     assertEquals(await t.store.cron.write([{ ...entry, version: version! + 1, jobs: [], ...follow(3) }]), [undefined]);
-    assertEquals((await told(t.store)).length, 1);
+    assertEquals((await sent(t.store)).length, 1);
   },
 };

@@ -1,5 +1,5 @@
 /**
- * The message of a webhook: what its job tells, in the format of the webhook.
+ * The message of a webhook: the event of its job, in the format of the webhook.
  *
  * @module
  */

@@ -117,7 +117,7 @@ export class CronDecider {
     };
   }
 
-  /** Returns the jobs that tell of missed runs. */
+  /** Returns the webhook jobs of missed runs. */
   #follow({ name, class: className, options }: CronDefinition, record: CronRecord): readonly NewJob[] {
     if (record.outcome !== "missed") return [];
     const { scheduledAt, count = 1, first = scheduledAt } = record;

@@ -83,7 +83,7 @@ Deno.test("an everyProcess run skips each later one until it has ended, not only
   assertEquals([...counts, await decideAt(4)], [0, 1, 1, 1, 2]);
 });
 
-Deno.test("missed runs are told with the decision about them", async () => {
+Deno.test("sends missed runs to webhooks, with the decision about them", async () => {
   const missed = await decide({ overlap: "skip", now: START + 10 * MINUTE_MS + 500 });
   const [follow, ...others] = missed.write!.follow!;
   assertEquals(

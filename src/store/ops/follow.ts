@@ -10,7 +10,7 @@ import type { NewJob } from "../port/jobs.ts";
 
 const IDS = new JidMaker();
 
-/** Returns the jobs that tell that a job is dead, or was cancelled; none for an unreadable one. */
+/** Returns the webhook jobs of a dead or cancelled job; none for an unreadable one. */
 export function followsOf(
   subscriptions: readonly Subscription[],
   payload: string,

@@ -3,7 +3,7 @@
  * may give each transaction another one.
  *
  *  1. A statement that wasn't sent is sent again, up to `waitMs`. One whose reply was lost is repeated if that is harmless.
- *  2. A transaction that was rolled back is repeated. If the reply of its commit was lost, a row that it has inserted tells its
+ *  2. A transaction that was rolled back is repeated. If the reply of its commit was lost, a row that it has inserted shows its
  *     outcome. The number of a transaction doesn't: a server that was killed, or its replica, may give it to another one.
  *  3. A server that doesn't answer counts as lost: its connections are left. The server ends a transaction whose client stands still,
  *     so that its locks hold up no other one.

@@ -2,7 +2,7 @@
  * Connections for transactions: each is used by one at a time, and belongs to nothing else.
  *
  * The driver's `reserve()` waits forever if it has to connect, and what is sent on a reserved connection after its loss is never
- * answered. So a session connects by a statement, reserves the only connection of a pool, and tells when that is lost.
+ * answered. So a session connects by a statement, reserves the only connection of a pool, and rejects when that is lost.
  *
  * @module
  */

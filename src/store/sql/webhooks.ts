@@ -30,7 +30,7 @@ export function* subscribed(): Body<readonly Subscription[]> {
   return row === undefined ? [] : JSON.parse(row.subscriptions as string) as Subscription[];
 }
 
-/** Returns the jobs that tell that a batch is complete. */
+/** Returns the webhook jobs of a complete batch. */
 export function* followBatch(row: BatchRow, at: number): Body<readonly NewJob[]> {
   return deliveriesOf(yield* subscribed(), ...batchNotice(row, at));
 }

@@ -41,7 +41,7 @@ async function respond(c: Context<WebEnv>, services: Services): Promise<Response
   const after = lastIdOf(c) ?? 0;
   await checkJob(c, services, jid);
   const page = await store.streams.read(jid, after);
-  // A browser that has everything connects again, until it is told not to.
+  // A browser that has all chunks connects again, until the answer is 204.
   if (page?.ended && page.parts.length === 0 && c.req.header("last-event-id") !== undefined) {
     return new Response(null, { status: 204 });
   }

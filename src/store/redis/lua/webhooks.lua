@@ -30,7 +30,7 @@ local function pushOnce(now, wire, job)
 end
 
 --- part announceBatch: pushOnce
--- Pushes the jobs that tell the webhooks that a batch is complete, or a flow has ended: as `batchNotice` and `deliveriesOf`
+-- Pushes the webhook jobs of a complete batch, or of an ended flow: as `batchNotice` and `deliveriesOf`
 -- (src/store/ops/batch_notice.ts, src/job/webhook.ts) make them.
 local function contains(list, one)
   if type(list) == 'string' then return list == one end
