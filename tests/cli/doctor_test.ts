@@ -1,4 +1,5 @@
 /** The findings of `jobs doctor`, and their cures. */
+import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs, MORTAL } from "../support/process.ts";
@@ -110,6 +111,16 @@ Deno.test("reports a store that can't be opened with a cure", async () => {
   await using bench = await Bench.open();
   const found = await findings(bench, ["--store", "redis://127.0.0.1:1"], {}, 1);
   assertEquals(one(found, "cannot be reached").state, "failed");
+});
+
+Deno.test("the cure for a store of a newer version is that version, not a permission", async () => {
+  benchOn((folder) => `sqlite:${folder}/jobs.db`);
+  await using bench = await Bench.open();
+  await bench.store[Symbol.asyncDispose]();
+  using database = new DatabaseSync(`${bench.folder}/jobs.db`);
+  database.exec("PRAGMA user_version = 99");
+  const { cure } = one(await findings(bench, [], {}, 1), "made by a newer version");
+  assertEquals(cure, "install that version of jobs here; --store or JOBS_STORE names another");
 });
 
 Deno.test("warns of a misspelled option of a handler, in doctor and in a worker", async () => {

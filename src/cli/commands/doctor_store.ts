@@ -14,7 +14,7 @@ import { BEHIND_MS } from "../../operator/alerts/queue_alerts.ts";
 import { readSituation } from "../../operator/alerts/situation.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
-import { StoreError } from "../../store/port/errors.ts";
+import { StoreError, type StoreErrorCode } from "../../store/port/errors.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { openStore } from "../../store/open.ts";
 import { limitUse } from "../../text/limits.ts";
@@ -70,12 +70,28 @@ async function findingsOf(
         cure: "jobs run and jobs push create it; --store or JOBS_STORE names another",
       }];
     }
-    const cure = url.startsWith("sqlite:")
-      ? "give this user permission on the file and its folder; --store or JOBS_STORE names another"
-      : "check that the server runs and is reachable from here; --store or JOBS_STORE names another";
-    return [{ check: "store", state: "failed", message: (error as Error).message, cure }];
+    return [{ check: "store", state: "failed", message: (error as Error).message, cure: cureOf(error, url) }];
   }
 }
+
+/** Returns what to do about a store that can't be used. */
+function cureOf(error: unknown, url: string): string {
+  const code = error instanceof StoreError ? error.code : "unavailable";
+  const cure = CURES[code] ??
+    (url.startsWith("sqlite:")
+      ? "give this user permission on the file and its folder"
+      : "check that the server runs and is reachable from here");
+  return `${cure}; --store or JOBS_STORE names another`;
+}
+
+/** By the code of the error. Others depend on the kind of store. */
+const CURES: Readonly<Partial<Record<StoreErrorCode, string>>> = {
+  newer: "install that version of jobs here",
+  locked: "end the program that has locked it",
+  full: "free space where it is stored",
+  corrupt: "restore a backup: jobs restore",
+  wrong: "check the address",
+};
 
 async function checkHealth(store: Store, configured: "full" | "normal"): Promise<Finding[]> {
   const before = systemClock.now();
