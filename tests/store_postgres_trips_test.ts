@@ -36,7 +36,7 @@ const TRIPS: Readonly<Record<string, number>> = {
   "steps.read": 2,
   "steps.remember": 4,
   "steps.wait": 12,
-  "steps.signal": 14,
+  "steps.signal": 15,
   "steps.waits": 2,
   "steps.clear": 6,
   "streams.append": 16,

@@ -110,7 +110,8 @@ export class Bench implements AsyncDisposable {
   }
 }
 
-async function isStopped(pid: number): Promise<boolean> {
+/** Whether all threads of a process have stopped. */
+export async function isStopped(pid: number): Promise<boolean> {
   for await (const { name } of Deno.readDir(`/proc/${pid}/task`)) {
     if (!/\) T /.test(await Deno.readTextFile(`/proc/${pid}/task/${name}/stat`))) return false;
   }

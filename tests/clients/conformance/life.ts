@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { until } from "../../support/eventually.ts";
-import { type Case, ending, textOf } from "./scene.ts";
+import { type Case, ending, freeze, textOf } from "./scene.ts";
 
 export const life: readonly Case[] = [
   {
@@ -156,7 +156,7 @@ export const life: readonly Case[] = [
       const jids = [1, 2].map(() => scene.push(["note", scene.notes, 2]));
       await scene.bench.until(async () => (await scene.noted()).length === 2, "both run");
       killed.kill("SIGKILL");
-      frozen.kill("SIGSTOP");
+      await freeze(frozen);
       await Promise.all(jids);
       await scene.bench.until(async () => (await scene.workers()).every(({ alive }) => !alive), "they are offline");
       await scene.start({ url, concurrency: 2 });

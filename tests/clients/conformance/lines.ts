@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Fault, HttpLine } from "../../support/http_line.ts";
-import { type Case, ending, type Scene, textOf } from "./scene.ts";
+import { type Case, ending, freeze, type Scene, textOf } from "./scene.ts";
 
 const page = (status: number, headers: Readonly<Record<string, string>> = {}): Fault => ({
   status,
@@ -99,7 +99,7 @@ export const lines: readonly Case[] = [
       line.spoil("take", "withhold");
       const jid = await scene.push(["note", scene.notes, 0]);
       await scene.bench.until(() => line.left === 0 && line.withheld === 1, "the reply is withheld");
-      frozen.kill("SIGSTOP");
+      await freeze(frozen);
       line.release();
       await scene.start({ url });
       assertEquals((await scene.ended(jid)).state, "succeeded");

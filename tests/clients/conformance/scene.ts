@@ -9,7 +9,7 @@ import type { EndedJob } from "../../../src/job/result.ts";
 import { cancelJob } from "../../../src/store/ops/cancel.ts";
 import type { WorkerInfo } from "../../../src/store/port/workers.ts";
 import { newToken } from "../../../src/web/auth/accounts.ts";
-import { Bench } from "../../support/bench.ts";
+import { Bench, isStopped } from "../../support/bench.ts";
 import { jobsCommand } from "../../support/command.ts";
 import { until } from "../../support/eventually.ts";
 import { HttpLine } from "../../support/http_line.ts";
@@ -276,4 +276,10 @@ export interface Case {
   /** Uses the program that cases share, and starts none. */
   readonly shared?: boolean;
   run(scene: Scene): Promise<void>;
+}
+
+/** Freezes a program. One of its threads may run for a moment after the signal, and begin a job. */
+export async function freeze(program: JobsProcess): Promise<void> {
+  program.kill("SIGSTOP");
+  await until(() => isStopped(program.pid), "it is frozen");
 }
