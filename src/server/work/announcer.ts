@@ -73,8 +73,9 @@ export class Announcer implements LoopBody<void>, EndListener {
   }
 
   /** Returns the jobs that follow from the end of a job; undefined if none do. */
-  follow(job: Job, type: JobEnd, { error, result }: EndedFacts): readonly NewJob[] | undefined {
+  follow(job: Job, type: JobEnd, facts: () => EndedFacts): readonly NewJob[] | undefined {
     if (this.#subscriptions.length === 0) return undefined;
+    const { error, result } = facts();
     const at = this.#options.clock.now();
     return this.#deliveries(...jobNotice(job, { id: this.#ids.next(at), type, at, error, result }));
   }

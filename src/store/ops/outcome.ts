@@ -36,8 +36,8 @@ export interface EndedFacts {
 
 /** Adds what follows from the end of a job. */
 export interface EndListener {
-  /** Returns jobs to store with the end; undefined if there are none. */
-  follow(job: Job, end: JobEnd, facts: EndedFacts): readonly NewJob[] | undefined;
+  /** Returns jobs to store with the end; undefined if there are none. `facts` isn't called if nothing listens: most jobs end so. */
+  follow(job: Job, end: JobEnd, facts: () => EndedFacts): readonly NewJob[] | undefined;
 }
 
 /** The facts about an ended attempt. */
@@ -71,7 +71,7 @@ export function outcomeOf(token: string, job: Job, end: AttemptEnd, ended: Ended
   const to: JobEnd = end.kind === "bury" ? "dead" : end.kind === "discard" ? "failed" : end.as;
   const batch = memberChange(job, to, ended.nodeResult);
   const parent = parentStep(job, ended);
-  const follow = ended.listener?.follow(job, to, factsOf(to, ended));
+  const follow = ended.listener?.follow(job, to, () => factsOf(to, ended));
   const follows = {
     token,
     ...releasesOf(job),

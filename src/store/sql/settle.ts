@@ -20,10 +20,11 @@ export function* settle(
   now: number,
 ): Body<SettleResult> {
   const tokens = outcomes.map((outcome) => leases.parseToken(outcome.token));
-  const sleeps = outcomes.flatMap(({ kind, steps, jid, parent }) => [
-    ...(kind === "snooze" && steps && jid !== undefined ? [sleepLock(jid)] : []),
-    ...(parent === undefined ? [] : [sleepLock(parent.jid)]),
-  ]);
+  const sleeps: string[] = [];
+  for (const { kind, steps, jid, parent } of outcomes) {
+    if (kind === "snooze" && steps && jid !== undefined) sleeps.push(sleepLock(jid));
+    if (parent !== undefined) sleeps.push(sleepLock(parent.jid));
+  }
   if (sleeps.length > 0) yield lock(...sleeps);
   const held = yield* engine.holdLeases(worker, tokens);
   const { ended, others, lost, discarded } = sort(outcomes, tokens, held);
