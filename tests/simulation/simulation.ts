@@ -17,7 +17,7 @@ const SETUP_MS = 60_000;
 /** The workers start within this time. Acts begin after it. */
 const START_MS = 500;
 /** Late calls have arrived by then, and rescuers have forgotten a killed worker. */
-const AFTERMATH_MS = 20_000;
+const AFTERMATH_MS = 30_000;
 /** After the trouble, everything must have ended within this time: a flow whose push was interrupted is abandoned by then. */
 const REST_MS = 20 * 60_000;
 /** The store is idle if it is so at this many looks in a row, 2 s apart. */
