@@ -88,7 +88,7 @@ export function randomJob(random: Random, id: string, { member = false } = {}): 
 
 export function randomSteps(random: Random, id: string): StepPlan[] {
   return Array.from({ length: random.between(1, 4) }, (_, i): StepPlan => {
-    switch (random.weighted({ step: 4, sleep: 2, wait: 2, child: 2, both: 1 })) {
+    switch (random.weighted({ step: 4, sleep: 2, wait: 2, child: 3, both: 1 })) {
       case "step":
         return { kind: "step", ms: random.pick([0, 300, 3_000]), fails: random.pick([0, 0, 1]) };
       case "sleep":

@@ -46,6 +46,8 @@ const AFTERMATH_MS = 45_000;
 const LATE_MS = 40_000;
 /** Jobs that were taken before a limit have begun by then. */
 const LIMIT_MS = 20_000;
+/** A program receives commands with heartbeats. */
+const COMMAND_MS = 6_000;
 /** An outcome is stored this soon, unless there is trouble. */
 const SETTLE_MS = 10_000;
 
@@ -209,7 +211,8 @@ export class Model {
     // A worker whose take is under way finds the job in it, and aborts it. One that lost the command may begin what it has taken.
     const cancelledAt = this.#cancelled.get(jid) ?? Infinity;
     const isFirst = !this.runsOf(id).some((other) => other.jid === jid && other.machine === machine);
-    if (world.time - cancelledAt > this.callsMs && !(isFirst && this.deaf.has(machine))) {
+    const learnsMs = this.callsMs + (this.programs.has(machine) ? COMMAND_MS : 0);
+    if (world.time - cancelledAt > learnsMs && !(isFirst && this.deaf.has(machine))) {
       world.fail(
         "a cancelled job doesn't run again",
         `${id} (${jid}), cancelled at ${Math.round(cancelledAt)}, begins`,

@@ -204,7 +204,7 @@ function remoteTrouble(random: Random): Deed {
 
 function operatorAct(random: Random, of: number): Deed {
   const nth = random.between(0, 20);
-  switch (random.weighted({ restart: 2, quiet: 1, edit: 6, pause: 1, limit: 1, batch: 2, steps: 3 })) {
+  switch (random.weighted({ restart: 2, quiet: 1, edit: 5, pause: 1, limit: 1, batch: 2, steps: 5 })) {
     case "restart":
       return { do: "restart", of };
     case "quiet":

@@ -132,6 +132,7 @@ export class SqliteGround implements Ground {
       INSERT INTO once_sweep VALUES (1, '');
       INSERT INTO cron_counter (version, told) VALUES (0, 0);
       INSERT INTO step_waits VALUES ('sleep', 0), ('wait', 0), ('child', 0); COMMIT;`);
+    side.changes = changesIn(side.sql);
   }
 
   get now(): number {
@@ -169,7 +170,7 @@ export class SqliteGround implements Ground {
       busyRetry: new BusyRetry({ path: PATH, clock, waitMs: 0 }),
       onCommit: () => {
         // A commit that has changed nothing wakes no waiter.
-        const changes = Number(sql("SELECT total_changes() AS n").get()!["n"]);
+        const changes = changesIn(sql);
         if (changes === side.changes) return;
         side.changes = changes;
         watch.changed();
@@ -267,4 +268,8 @@ export class SqliteGround implements Ground {
   #rows(sql: string): Record<string, unknown>[] {
     return this.#sides[0].sql(sql).all() as Record<string, unknown>[];
   }
+}
+
+function changesIn(sql: Context["sql"]): number {
+  return Number(sql("SELECT total_changes() AS n").get()!["n"]);
 }
