@@ -52,14 +52,14 @@ test: ## Run everything, check included (FILTER=cron: files with that in their p
 bench: ## Measure: throughput, latency, start, memory (PARTS="drain latency", ROUNDS=3, SCALE=1)
 	@$(DENO) task bench --rounds "$(ROUNDS)" --scale "$(SCALE)" $(PARTS)
 
-bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ, pg-boss, graphile-worker and bunqueue, in turns (ROUNDS=3, JSON=file)
-	@$(DENO) task bench:peers --rounds "$(ROUNDS)" $(if $(JSON),--json "$(JSON)")
+bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ, pg-boss, graphile-worker and bunqueue, in turns (ROUNDS=3, ONLY=RQ,BullMQ, JSON=file)
+	@$(DENO) task bench:peers --rounds "$(ROUNDS)" $(if $(SIZES),--sizes "$(SIZES)") $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)")
 
 simulate: ## Run workers, clients and operators under one virtual clock and random faults (SEEDS=1000 FIRST=1 STORE=sqlite LOG=1)
 	@$(DENO) run -A --no-check tests/simulation/main.ts --seeds "$(SEEDS)" --first "$(FIRST)" --store "$(SIMULATED)"$(if $(LOG), --log)
 
-soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=... STEPS=500)
-	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)"$(if $(SEED), --seed "$(SEED)")
+soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=... ONLY=kill STEPS=500)
+	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)"$(if $(SEED), --seed "$(SEED)")$(if $(ONLY), --only "$(ONLY)")
 	@STEPS="$(STEPS)" SEED="$(SEED)" && export STEPS SEED && $(DENO) run -A tests/chaos/batches_soak.ts $(filter-out both,$(STORE))
 	@$(DENO) run -A --no-check tests/simulation/main.ts --seeds "$(SEEDS)" --first "$(or $(SEED),$$(date +%s))" --store "$(SIMULATED)"
 

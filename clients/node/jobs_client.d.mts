@@ -126,8 +126,8 @@ export class JobsError extends Error {
 /** Pushes jobs over HTTP. */
 export class JobsClient {
   constructor(options: {
-    /** The dashboard's address, such as `https://jobs.example.com`. */
-    url: string;
+    /** The dashboard's address, such as `https://jobs.example.com`. Of a list, one by chance is used, and the next ones when it fails. */
+    url: string | readonly string[];
     /** A token of the role push or operator. */
     token?: string;
     /** How long one request may take, from connecting to the end of its reply. Default 10 s. */
@@ -252,8 +252,8 @@ export type Handler = ((ctx: JobContext, ...args: any[]) => unknown) & {
 };
 
 export interface WorkOptions {
-  /** The dashboard's address. */
-  url: string;
+  /** The dashboard's address, or those of several gateways on one store: when one fails, the worker continues at the next. */
+  url: string | readonly string[];
   /** A token of the role work or operator. */
   token?: string;
   /** Functions by class. */

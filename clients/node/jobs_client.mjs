@@ -48,10 +48,15 @@ const TRANSIENT = new Set([408, 429, 500, 502, 503, 504]);
 /** Sends a request; for workers, which are in this file. */
 const SEND = Symbol("send");
 const ADDRESS = Symbol("address");
+/** A server that has failed this often in a row is left for the next one. */
+const MAX_FAILURES = 2;
 
 /** Pushes jobs over HTTP. */
 export class JobsClient {
-  #url;
+  #servers;
+  /** The requests that each server hasn't answered yet. */
+  #open = new Map();
+  #failures = 0;
   #headers;
   #timeoutMs;
   #retries;
@@ -59,17 +64,17 @@ export class JobsClient {
   /** Warnings that were emitted. */
   #warned = new Set();
 
-  /** @param {{ url: string, token?: string, timeoutMs?: number, retries?: number, fetch?: typeof fetch }} options */
+  /**
+   * @param {{ url: string | string[], token?: string, timeoutMs?: number, retries?: number, fetch?: typeof fetch }} options
+   * `url`: of several servers on one store, one by chance is used, and the next ones when it fails
+   */
   constructor({ url, token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch }) {
-    if (!/^https?:\/\//i.test(url)) {
-      throw new TypeError(`Invalid url "${url}": expected the dashboard's address, such as https://jobs.example.com`);
-    }
-    this.#url = `${String(url).replace(/\/+$/, "")}/api/v1`;
+    this.#servers = serversOf(url);
     this.#headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
     this.#timeoutMs = timeoutMs;
     this.#retries = retries;
     this.#fetch = fetch;
-    this[ADDRESS] = { url: this.#url, headers: this.#headers };
+    this[ADDRESS] = () => ({ url: this.#servers[0], headers: this.#headers, isOnly: this.#servers.length === 1 });
     this[SEND] = (...args) => this.#send(...args);
   }
 
@@ -129,11 +134,18 @@ export class JobsClient {
   }
 
   /** Sends a request, and repeats it after a temporary failure. No attempt begins after the deadline. */
-  async #send(method, path, body, key, isExpected = () => true, { extraMs = 0, signal, deadline = Infinity } = {}) {
+  async #send(
+    method,
+    path,
+    body,
+    key,
+    isExpected = () => true,
+    { timeoutMs = this.#timeoutMs, extraMs = 0, signal, deadline = Infinity } = {},
+  ) {
     for (let attempt = 0;; attempt++) {
       let error;
       try {
-        return await this.#sendOnce(method, path, body, key, isExpected, extraMs, signal);
+        return await this.#sendOnce(method, path, body, key, isExpected, timeoutMs + extraMs, signal);
       } catch (thrown) {
         signal?.throwIfAborted();
         error = thrown;
@@ -146,31 +158,60 @@ export class JobsClient {
     }
   }
 
-  async #sendOnce(method, path, body, key, isExpected, extraMs, signal) {
+  /** Sends a request to the current server, and leaves it for the next one if it fails again, or doesn't reply in time. */
+  async #sendOnce(method, path, ...rest) {
+    const [url] = this.#servers;
+    try {
+      const answer = await this.#sendTo(url, method, path, ...rest);
+      if (this.#servers[0] === url) this.#failures = 0;
+      return answer;
+    } catch (error) {
+      const hasFailed = error.status === undefined || error.status >= 500 || error.code === "invalid_reply";
+      const isLate = error.cause?.name === "TimeoutError";
+      const isAborted = rest.at(-1)?.aborted;
+      // Another request may have left it.
+      if (hasFailed && !isAborted && this.#servers.length > 1 && this.#servers[0] === url) {
+        if (++this.#failures >= MAX_FAILURES || isLate) this.#leave(url);
+      }
+      throw error;
+    }
+  }
+
+  #leave(url) {
+    this.#servers.push(this.#servers.shift());
+    this.#failures = 0;
+    for (const [request, server] of this.#open) {
+      if (server === url) request.abort(new Error(`Left for ${this.#servers[0]}`));
+    }
+  }
+
+  async #sendTo(url, method, path, body, key, isExpected, timeoutMs, signal) {
     // The timer of AbortSignal.timeout doesn't keep the process: Node ended it while a request on a closed connection was pending.
     const limit = new AbortController();
     const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
-    const timer = setTimeout(() => limit.abort(late), Math.ceil(this.#timeoutMs + extraMs));
+    const timer = setTimeout(() => limit.abort(late), Math.ceil(timeoutMs));
     const timeout = limit.signal;
     const headers = { ...this.#headers, ...(key !== undefined && { "idempotency-key": key }) };
     let response;
     let text;
+    this.#open.set(limit, url);
     try {
       const signals = signal ? anySignal([signal, timeout]) : timeout;
       // A followed redirect turns a push into a GET, and may hand the token to another host.
-      response = await this.#fetch(this.#url + path, { method, headers, body, signal: signals, redirect: "manual" });
+      response = await this.#fetch(url + path, { method, headers, body, signal: signals, redirect: "manual" });
       text = await response.text();
     } catch (cause) {
-      throw new JobsError(`Can't reach ${this.#url}: ${cause?.cause?.message ?? cause?.message}`, {
+      throw new JobsError(`Can't reach ${url}: ${cause?.cause?.message ?? cause?.message}`, {
         code: "unreachable",
         cause,
       });
     } finally {
       clearTimeout(timer);
+      this.#open.delete(limit);
     }
     const isRedirect = response.status >= 300 && response.status < 400;
     if (isRedirect || response.redirected || response.type === "opaqueredirect") {
-      throw redirected(this.#url, path, response);
+      throw redirected(url, path, response);
     }
     let value;
     try {
@@ -186,7 +227,7 @@ export class JobsClient {
       const shown = `${JSON.stringify(text.slice(0, MAX_SHOWN_CHARS))} (${type})`;
       throw Object.assign(
         new JobsError(
-          `${this.#url} answered ${response.status} with ${shown}: expected a reply of the API of jobs, check the URL`,
+          `${url} answered ${response.status} with ${shown}: expected a reply of the API of jobs, check the URL`,
           { code: "invalid_reply", status: response.status },
         ),
         { isCut },
@@ -195,13 +236,26 @@ export class JobsClient {
     const { code, message, field } = isObject(value) && isObject(value.error) ? value.error : {};
     const isOurs = typeof code === "string" && typeof message === "string";
     const error = isOurs ? new JobsError(message, { code, status: response.status, field }) : new JobsError(
-      `${this.#url} answered ${response.status} ${response.statusText} (${type}): expected an error of the API of jobs, check the URL`,
+      `${url} answered ${response.status} ${response.statusText} (${type}): expected an error of the API of jobs, check the URL`,
       { code: "unavailable", status: response.status },
     );
     const retryAfter = Number(response.headers.get("retry-after"));
     if (retryAfter > 0) error.retryAfterMs = Math.min(60_000, retryAfter * 1_000);
     throw error;
   }
+}
+
+/** Returns the servers' addresses of the API, beginning with one by chance, so that many clients spread over all. */
+function serversOf(url) {
+  const urls = [url].flat();
+  const wrong = urls.length === 0 ? 0 : urls.findIndex((one) => !/^https?:\/\//i.test(one));
+  if (wrong >= 0) {
+    throw new TypeError(
+      `Invalid url ${show(urls[wrong])}: expected the dashboard's address, such as https://jobs.example.com, or a list of them`,
+    );
+  }
+  const first = Math.floor(Math.random() * urls.length);
+  return [...urls.slice(first), ...urls.slice(0, first)].map((one) => `${one.replace(/\/+$/, "")}/api/v1`);
 }
 
 /** Returns the error of a redirect, with the URL to use instead if the redirect is to the same path. */
@@ -284,6 +338,9 @@ const MAX_LINES = 200;
 /** Between heartbeats while jobs run, and after a job has begun. */
 const BUSY_BEAT_MS = 1_000;
 const MIN_BEAT_MS = 100;
+/** How long a reply may take, without the time that the server waits. */
+const MIN_REPLY_MS = 2_000;
+const MAX_REPLY_MS = 10_000;
 /** Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts. */
 const REFUSED = new Set([400, 413, 422]);
 /** Pause before a request of a worker is repeated, doubled up to the second value. */
@@ -365,10 +422,10 @@ export async function work(options) {
  * server would give its jobs to others.
  */
 const PULSE = `
-const { parentPort, workerData: { url, headers, beats, everyMs } } = require("node:worker_threads");
-let worker;
+const { parentPort, workerData: { headers, beats, everyMs } } = require("node:worker_threads");
+let worker, url;
 let seen = 0;
-parentPort.on("message", (id) => worker = id);
+parentPort.on("message", (message) => { ({ worker, url } = message); });
 setInterval(() => {
   const now = Atomics.load(beats, 0);
   if (now === 0) return;
@@ -385,6 +442,8 @@ class Worker {
   #options;
   #id;
   #times = { heartbeatMs: 5_000, timeoutMs: 20_000 };
+  /** How long a reply may take. With several servers, less: there is time to continue at the next one. */
+  #replyMs = MAX_REPLY_MS;
   /** Running jobs by the token of their attempt. */
   #running = new Map();
   #ended = [];
@@ -454,7 +513,7 @@ class Worker {
       // Stopped before the server was reached.
       if (this.#id === undefined) return this.#log("info", "Stopped");
       await this.#startPulse();
-      this.#pulse?.postMessage(this.#id);
+      this.#aim();
       await Promise.all([this.#takeLoop(), this.#settleLoop(), this.#beatLoop()]);
       await this.#request("/work/deregister", {}, { tries: 3 }).catch(() => {});
       this.#log("info", "Stopped");
@@ -524,13 +583,16 @@ class Worker {
     );
     this.#id = answer.worker;
     this.#times = answer;
+    if (!this.#client[ADDRESS]().isOnly) {
+      this.#replyMs = Math.max(MIN_REPLY_MS, Math.min(MAX_REPLY_MS, answer.timeoutMs / 4));
+    }
     const left = new Set(answer.running);
     for (const [token, job] of this.#running) {
       if (left.has(token)) continue;
       job.abort("LeaseLost");
       this.#running.delete(token);
     }
-    this.#pulse?.postMessage(this.#id);
+    this.#aim();
     this.#log("info", "Started", { worker: this.#id, classes: Object.keys(classes).join(" ") });
   }
 
@@ -738,6 +800,7 @@ class Worker {
   async #request(path, body, { signal, extraMs, tries = Infinity } = {}) {
     const send = () =>
       this.#send("POST", path, JSON.stringify({ worker: this.#id, ...body }), undefined, EXPECTED[path], {
+        timeoutMs: this.#replyMs,
         extraMs,
         signal,
       });
@@ -777,9 +840,9 @@ class Worker {
   async #startPulse() {
     try {
       const { Worker: Thread } = await import("node:worker_threads");
-      const { url, headers } = this.#client[ADDRESS];
+      const { headers } = this.#client[ADDRESS]();
       const everyMs = this.#times.heartbeatMs;
-      this.#pulse = new Thread(PULSE, { eval: true, workerData: { url, headers, beats: this.#beats, everyMs } });
+      this.#pulse = new Thread(PULSE, { eval: true, workerData: { headers, beats: this.#beats, everyMs } });
       this.#pulse.on(
         "error",
         (error) => this.#log("warn", "No heartbeats while a handler holds the event loop", { error: error.message }),
@@ -788,6 +851,11 @@ class Worker {
     } catch (error) {
       this.#log("warn", "No heartbeats while a handler holds the event loop", { error: error.message });
     }
+  }
+
+  /** Tells the other thread where this worker is registered. */
+  #aim() {
+    this.#pulse?.postMessage({ worker: this.#id, url: this.#client[ADDRESS]().url });
   }
 
   async #repeat(run, signal, tries = Infinity) {

@@ -33,7 +33,7 @@ import urllib.parse
 import urllib.request
 import uuid
 import warnings
-from typing import Any, AsyncIterator, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, AsyncIterator, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
 __all__ = [
     *("JobsClient", "JobsError", "JobsWarning"),
@@ -46,6 +46,8 @@ _MAX_WAIT = 30.0
 # The part of an unexpected reply that an error shows.
 _SHOWN = 100
 _TRANSIENT = frozenset((408, 429, 500, 502, 503, 504))
+# A server that has failed this often in a row is left for the next one.
+_MAX_FAILURES = 2
 
 _Check = Callable[[Dict[str, Any]], bool]
 
@@ -74,20 +76,71 @@ class JobsWarning(UserWarning):
     """A push was stored, but may be a mistake: no worker has registered its class."""
 
 
+class _Servers:
+    """The addresses of the API, beginning with one by chance, so that many clients spread over all.
+
+    A server that fails twice in a row, or doesn't reply in time, is left for the next one.
+    """
+
+    def __init__(self, url: Union[str, Iterable[str]]):
+        urls = [url] if isinstance(url, str) else list(url)
+        for one in urls or [""]:
+            if not isinstance(one, str) or not one.lower().startswith(("http://", "https://")):
+                expected = "the dashboard's address, such as https://jobs.example.com, or a list of them"
+                raise ValueError(f"Invalid url {one!r}: expected {expected}")
+        first = random.randrange(len(urls))
+        self._urls = [one.rstrip("/") + "/api/v1" for one in urls[first:] + urls[:first]]
+        self._failures = 0
+        self._lock = threading.Lock()
+        # Connections with an open request.
+        self.lines: Dict["_Line", str] = {}
+
+    @property
+    def is_only(self) -> bool:
+        return len(self._urls) == 1
+
+    @property
+    def current(self) -> str:
+        return self._urls[0]
+
+    def answered(self, url: str) -> None:
+        if url == self._urls[0]:
+            self._failures = 0
+
+    def failed(self, url: str, error: JobsError) -> None:
+        """Notes an error. Ends the other requests to a server that is left."""
+        is_broken = error.status is None or error.status >= 500 or error.code == "invalid_reply"
+        cause = error.__cause__
+        is_late = isinstance(getattr(cause, "reason", cause), (TimeoutError, socket.timeout))
+        with self._lock:
+            # Another request may have left it.
+            if not is_broken or len(self._urls) == 1 or url != self._urls[0]:
+                return
+            self._failures += 1
+            if self._failures < _MAX_FAILURES and not is_late:
+                return
+            self._urls.append(self._urls.pop(0))
+            self._failures = 0
+        for line, server in list(self.lines.items()):
+            if server == url:
+                line.interrupt()
+
+
 class JobsClient:
     """Pushes jobs over HTTP.
 
-    url: the dashboard's address, such as "https://jobs.example.com".
+    url: the dashboard's address, such as "https://jobs.example.com". Of a list, one by chance is used, and the next ones
+    when it fails.
     token: one of the role push or operator.
     timeout: how long one request may take, in seconds, from connecting to the
     end of its reply.
     retries: how many times a request is sent again.
     """
 
-    def __init__(self, url: str, token: Optional[str] = None, timeout: float = 10, retries: int = 4):
-        if not url.lower().startswith(("http://", "https://")):
-            raise ValueError(f"Invalid url {url!r}: expected the dashboard's address, such as https://jobs.example.com")
-        self._url = url.rstrip("/") + "/api/v1"
+    def __init__(
+        self, url: Union[str, Iterable[str]], token: Optional[str] = None, timeout: float = 10, retries: int = 4
+    ):
+        self._servers = _Servers(url)
         self._token = token
         self._timeout = timeout
         self._retries = retries
@@ -181,9 +234,13 @@ class JobsClient:
         """Sends a request, and repeats it after a temporary failure. No attempt begins after the deadline."""
         attempt = 0
         while True:
+            url = self._servers.current
             try:
-                return self._send_once(method, path, body, key, is_expected, extra)
+                answer = self._send_once(url, method, path, body, key, is_expected, extra)
+                self._servers.answered(url)
+                return answer
             except JobsError as error:
+                self._servers.failed(url, error)
                 delay = error.retry_after or min(5.0, 0.1 * 2**attempt) * random.uniform(0.5, 1)
                 if not error.is_transient or attempt >= self._retries or time.monotonic() + delay >= deadline:
                     raise
@@ -191,7 +248,7 @@ class JobsClient:
             attempt += 1
 
     def _send_once(
-        self, method: str, path: str, body: Any, key: Optional[str], is_expected: _Check, extra: float
+        self, url: str, method: str, path: str, body: Any, key: Optional[str], is_expected: _Check, extra: float
     ) -> Dict[str, Any]:
         headers = {"content-type": "application/json"}
         if self._token:
@@ -199,7 +256,7 @@ class JobsClient:
         if key is not None:
             headers["idempotency-key"] = key
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        request = urllib.request.Request(self._url + path, data=data, headers=headers, method=method)
+        request = urllib.request.Request(url + path, data=data, headers=headers, method=method)
         try:
             with self._opener.open(request, timeout=self._timeout + extra) as response:
                 status, type_ = response.status, response.headers.get("content-type") or "no content type"
@@ -207,11 +264,11 @@ class JobsClient:
         except urllib.error.HTTPError as error:
             with error:
                 if 300 <= error.code < 400:
-                    raise _redirected(self._url, path, error.code, error.headers.get("location")) from None
-                raise _error_of(self._url, error) from None
+                    raise _redirected(url, path, error.code, error.headers.get("location")) from None
+                raise _error_of(url, error) from None
         except (OSError, ValueError, EOFError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
-            raise JobsError(f"Can't reach {self._url}: {reason or type(error).__name__}", "unreachable") from error
+            raise JobsError(f"Can't reach {url}: {reason or type(error).__name__}", "unreachable") from error
         is_page = "html" in type_
         is_cut = False
         try:
@@ -222,7 +279,7 @@ class JobsClient:
             is_cut = not is_page
         shown = json.dumps(text[:_SHOWN].decode("utf-8", "replace"), ensure_ascii=False)
         reason = f"with {shown} ({type_}): expected a reply of the API of jobs, check the URL"
-        invalid = JobsError(f"{self._url} answered {status} {reason}", "invalid_reply", status)
+        invalid = JobsError(f"{url} answered {status} {reason}", "invalid_reply", status)
         # A reply that was cut off may be complete the next time.
         invalid.is_transient = is_cut
         raise invalid
@@ -370,6 +427,9 @@ _MAX_LINE = 1_000
 _MAX_LINES = 200
 _MAX_CAUSES = 10
 _MAX_CAUSE = 500
+# How long a reply may take, without the time that the server waits.
+_MIN_REPLY = 2.0
+_MAX_REPLY = 10.0
 # Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts.
 _REFUSED = frozenset((400, 413, 422))
 # Codes of replies that aren't the API's.
@@ -828,6 +888,7 @@ class Worker:
     Functions run on threads, coroutine functions on one asyncio loop. TERM and INT take no more jobs, wait for the running ones
     for shutdown_timeout seconds, and give the others back. TTIN prints the running jobs.
 
+    url: the dashboard's address, or those of several gateways on one store: when one fails, the worker continues at the next.
     handlers: functions, by the name of their class or as a list.
     concurrency: how many jobs run at once.
     queues: the queues to take from; default: those of the handlers.
@@ -835,7 +896,7 @@ class Worker:
 
     def __init__(
         self,
-        url: str,
+        url: Union[str, Iterable[str]],
         handlers: Any,
         token: Optional[str] = None,
         concurrency: int = 10,
@@ -846,14 +907,15 @@ class Worker:
         self._handlers = _named(handlers)
         if isinstance(concurrency, bool) or not isinstance(concurrency, int) or not 1 <= concurrency <= 1000:
             raise ValueError(f"Invalid concurrency {concurrency!r}: expected a whole number from 1 to 1000")
-        self._client = JobsClient(url, token)
+        urls = [url] if isinstance(url, str) else list(url)
+        self._servers = _Servers(urls)
+        self._client = JobsClient(urls, token)
         self._concurrency = concurrency
         self._queues = queues
         self._labels = labels
         self._shutdown_timeout = shutdown_timeout
-        self._url = urllib.parse.urlsplit(url.rstrip("/") + "/api/v1")
         self._token = token
-        self._take_line = _Line(self._url, token)
+        self._take_line = _Line(self._servers, token)
         self._lock = threading.Condition()
         self._registering = threading.Lock()
         self._registrations = 0
@@ -862,7 +924,9 @@ class Worker:
         self._pid = 0
         self._nonce = os.urandom(6).hex()
         self._heartbeat = 5.0
-        self._timeout = 30.0
+        self._timeout = 20.0
+        # With several servers, a reply may take less: there is time to continue at the next one.
+        self._reply = _MAX_REPLY
         # When the last heartbeat was sent that has been answered.
         self._heard_at = time.monotonic()
         # When it was noticed last that no heartbeat had been answered for long.
@@ -886,7 +950,7 @@ class Worker:
         self._pid = os.getpid()
         old = self._listen()
         try:
-            self._register(_Line(self._url, self._token))
+            self._register(_Line(self._servers, self._token))
             if not self._id:
                 return self._say("info", "Stopped")
             threads = [
@@ -912,7 +976,7 @@ class Worker:
                 signal.signal(number, handler)
 
     def _deregister(self) -> None:
-        line = _Line(self._url, self._token)
+        line = _Line(self._servers, self._token)
         for pause in (0.2, 0.4, None):
             try:
                 line.send("/work/deregister", {"worker": self._id}, 10, {})
@@ -1003,6 +1067,8 @@ class Worker:
         self._registrations += 1
         self._heartbeat = answer["heartbeatMs"] / 1000
         self._timeout = answer["timeoutMs"] / 1000
+        if not self._servers.is_only:
+            self._reply = max(_MIN_REPLY, min(_MAX_REPLY, self._timeout / 4))
         left = set(answer["running"])
         for token in [token for token in self._running if token not in left]:
             self._abort(token, "LeaseLost")
@@ -1055,7 +1121,7 @@ class Worker:
     def _use(self, body: Dict[str, Any], path: str = "/work/step") -> Dict[str, Any]:
         """Sends a request for a step or a stream, on a connection that no other thread uses."""
         with self._lock:
-            line = self._lines.pop() if self._lines else _Line(self._url, self._token)
+            line = self._lines.pop() if self._lines else _Line(self._servers, self._token)
         try:
             return self._request(line, path, body, 0, {})
         except JobsError as error:
@@ -1112,7 +1178,7 @@ class Worker:
             self._lock.notify_all()
 
     def _settle_loop(self) -> None:
-        line = _Line(self._url, self._token)
+        line = _Line(self._servers, self._token)
         limit = _MAX_SETTLED
         refused = ""
         while True:
@@ -1147,7 +1213,7 @@ class Worker:
 
     def _beat_loop(self) -> None:
         """Tells the server that this worker lives. While jobs run, the answer waits until the server has something to say."""
-        line = _Line(self._url, self._token)
+        line = _Line(self._servers, self._token)
         while not self._is_done:
             with self._lock:
                 # Without jobs, the open request for jobs shows that this worker lives.
@@ -1220,14 +1286,14 @@ class Worker:
         def send() -> Dict[str, Any]:
             since = self._registrations
             try:
-                return line.send(path, {"worker": self._id, **body}, 10 + wait, expected)
+                return line.send(path, {"worker": self._id, **body}, self._reply + wait, expected)
             except JobsError as error:
                 if error.status != 404 or error.field != "worker":
                     raise
                 if line is self._take_line and self._is_stopping:
                     return {}
                 self._again(line, since)
-                return line.send(path, {"worker": self._id, **body}, 10 + wait, expected)
+                return line.send(path, {"worker": self._id, **body}, self._reply + wait, expected)
 
         return self._repeat(line, send)
 
@@ -1271,17 +1337,35 @@ class Worker:
 class _Line:
     """A connection that is kept, for the requests of one thread."""
 
-    def __init__(self, url: urllib.parse.SplitResult, token: Optional[str]):
-        self._url = url
+    def __init__(self, servers: _Servers, token: Optional[str]):
+        self._servers = servers
+        self._url = urllib.parse.urlsplit(servers.current)
         self._headers = {"content-type": "application/json"}
         if token:
             self._headers["authorization"] = f"Bearer {token}"
         self._connection: Any = None
 
     def send(self, path: str, body: Any, timeout: float, expected: Dict[str, type]) -> Dict[str, Any]:
-        """Sends a request. `expected` has the fields of its reply."""
+        """Sends a request to the current server. `expected` has the fields of its reply."""
+        where = self._servers.current
+        if where != self._url.geturl():
+            self.close()
+            self._url = urllib.parse.urlsplit(where)
+        self._servers.lines[self] = where
+        try:
+            fields = self._exchange(where, path, body, timeout, expected)
+            self._servers.answered(where)
+            return fields
+        except JobsError as error:
+            self._servers.failed(where, error)
+            raise
+        finally:
+            self._servers.lines.pop(self, None)
+
+    def _exchange(
+        self, where: str, path: str, body: Any, timeout: float, expected: Dict[str, type]
+    ) -> Dict[str, Any]:
         data = json.dumps(body, allow_nan=False).encode()
-        where = self._url.geturl()
         try:
             if self._connection is None:
                 kind = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection

@@ -205,21 +205,70 @@ module Jobs
     end
   end
 
-  # Sends requests to one server. A kept connection serves one thread.
+  # The addresses of the API, beginning with one by chance, so that many clients spread over all. A server that fails twice in a row,
+  # or doesn't reply in time, is left for the next one.
+  class Servers
+    MAX_FAILURES = 2
+
+    # on_leave: called with the address of a server that is left.
+    def initialize(url, &on_leave)
+      urls = [url].flatten
+      (urls.empty? ? [nil] : urls).each do |one|
+        next if one.is_a?(String) && one.match?(%r{\Ahttps?://}i)
+
+        expected = "the dashboard's address, such as https://jobs.example.com, or a list of them"
+        raise ArgumentError, "Invalid url #{one.inspect}: expected #{expected}"
+      end
+      @urls = urls.map { |one| "#{one.sub(%r{/+\z}, '')}/api/v1" }.rotate(rand(urls.size))
+      @on_leave = on_leave
+      @failures = 0
+      @lock = Mutex.new
+    end
+
+    def current
+      @urls.first
+    end
+
+    def only?
+      @urls.size == 1
+    end
+
+    # Runs a request to the current server, and notes whether that fails.
+    def use
+      url = current
+      answer = yield url
+      @failures = 0 if url == current
+      answer
+    rescue Error => e
+      left = @lock.synchronize { failed(url, e) }
+      @on_leave&.call(url) if left
+      raise
+    end
+
+    private
+
+    def failed(url, error)
+      broken = error.status.nil? || error.status >= 500 || error.code == "invalid_reply"
+      # Another request may have left it.
+      return false if !broken || @urls.size == 1 || url != current
+
+      @failures += 1
+      return false if @failures < MAX_FAILURES && !error.cause.is_a?(Timeout::Error)
+
+      @urls = @urls.rotate
+      @failures = 0
+      true
+    end
+  end
+
+  # Sends requests to the current server. A kept connection serves one thread.
   class Line
     FAILURES = [SystemCallError, IOError, SocketError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse,
                 Net::HTTPHeaderSyntaxError, OpenSSL::SSL::SSLError].freeze
     SHOWN_BYTES = 100
 
-    attr_reader :url
-
-    def initialize(url, token, keep: false)
-      unless url.match?(%r{\Ahttps?://}i)
-        raise ArgumentError, "Invalid url #{url.inspect}: expected the dashboard's address, such as https://jobs.example.com"
-      end
-
-      @url = "#{url.sub(%r{/+\z}, '')}/api/v1"
-      @uri = URI(@url)
+    def initialize(servers, token, keep: false)
+      @servers = servers
       @headers = { "content-type" => "application/json", "accept-encoding" => "identity" }
       @headers["authorization"] = "Bearer #{token}" unless token.to_s.empty?
       @keep = keep
@@ -227,8 +276,11 @@ module Jobs
 
     # Sends one request, and returns the object that answers it. The block returns whether an answer is an expected one.
     def request(method, path, body: nil, key: nil, timeout: 10, &expected)
-      response = exchange(method, path, body, key, timeout)
-      read(path, response, expected || ->(_) { true })
+      @servers.use do |url|
+        aim(url)
+        response = exchange(method, path, body, key, timeout)
+        read(path, response, expected || ->(_) { true })
+      end
     end
 
     def close
@@ -239,6 +291,14 @@ module Jobs
     end
 
     private
+
+    def aim(url)
+      return if url == @url
+
+      close
+      @url = url
+      @uri = URI(url)
+    end
 
     def exchange(method, path, body, key, timeout)
       headers = key ? @headers.merge("idempotency-key" => key) : @headers
@@ -323,7 +383,8 @@ module Jobs
 
   # Pushes jobs over HTTP. Threads may share one.
   #
-  # url: the dashboard's address, such as "https://jobs.example.com". token: one of the role push, work or operator.
+  # url: the dashboard's address, such as "https://jobs.example.com". Of a list, one by chance is used, and the next ones when it fails.
+  # token: one of the role push, work or operator.
   # timeout: how long one request may take, in seconds, from connecting to the end of its reply.
   # retries: how many times a request is sent again.
   # on_warning: receives each warning once: a push was stored, but may be a mistake. Default: Kernel#warn.
@@ -332,14 +393,13 @@ module Jobs
     MAX_WAIT = 30.0
 
     def initialize(url, token: nil, timeout: 10, retries: 4, on_warning: ->(text) { warn("jobs: #{text}") })
-      @url = url
+      @servers = Servers.new(url)
       @token = token
       @timeout = timeout
       @retries = retries
       @on_warning = on_warning
       @warned = {}
       @lock = Mutex.new
-      Line.new(url, token)
     end
 
     # Pushes one job, and returns { "jid" => …, "existed" => …, "replaced" => … }. Raises Jobs::Error with the code "conflict"
@@ -402,7 +462,7 @@ module Jobs
     def repeat(deadline = Float::INFINITY)
       attempt = 0
       begin
-        yield Line.new(@url, @token)
+        yield Line.new(@servers, @token)
       rescue Error => e
         delay = e.retry_after || [5.0, 0.1 * (2**attempt)].min * rand(0.5..1.0)
         raise if !e.transient? || attempt >= @retries || Jobs.now + delay >= deadline
@@ -710,6 +770,7 @@ module Jobs
   # Each job runs on a thread. TERM and INT take no more jobs, wait for the running ones for shutdown_timeout seconds, and give the
   # others back. TTIN prints the running jobs.
   #
+  # url: the dashboard's address, or those of several gateways on one store: when one fails, the worker continues at the next.
   # handlers: by class name, or a list of classes: what responds to `call(ctx, *args)`, and whose value is the result; a class with
   # `perform(*args)`; a class of ActiveJob (Jobs.active_jobs has all).
   # concurrency: how many jobs run at once. queues: the queues to take from; default: those of the handlers.
@@ -721,6 +782,8 @@ module Jobs
     MAX_REQUEST = 1_000_000
     MAX_RESULT = 500_000
     TAKE_WAIT = 25
+    MIN_REPLY = 2.0
+    MAX_REPLY = 10.0
     # Seconds between heartbeats while jobs run, and after a job has begun.
     BUSY_BEAT = 1.0
     # Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts.
@@ -744,7 +807,7 @@ module Jobs
         raise ArgumentError, "Invalid concurrency #{concurrency.inspect}: expected a whole number from 1 to 1000"
       end
 
-      @url = url
+      @servers = Servers.new(url) { interrupt_taker }
       @token = token
       @client = Client.new(url, token: token)
       @concurrency = concurrency
@@ -763,7 +826,9 @@ module Jobs
       # Connections for steps that no thread uses.
       @lines = []
       @take = 0
-      @timeout = 30.0
+      @timeout = 20.0
+      # How long a reply may take, without the time that the server waits. With several servers, less: there is time to continue at the next.
+      @reply = MAX_REPLY
       # When the last heartbeat was sent that has been answered, and when it was noticed last that none had been for long.
       @heard_at = Jobs.now
       @stood_still_at = 0.0
@@ -772,7 +837,7 @@ module Jobs
     # Performs jobs until the worker is stopped. Raises Jobs::Error if the server refuses it.
     def run
       signals, ears = listen
-      register(Line.new(@url, @token))
+      register(Line.new(@servers, @token))
       return say("info", "Stopped") unless @id
 
       threads = %i[take_loop settle_loop beat_loop].map { |part| Thread.new { guarded { send(part) } } }
@@ -795,8 +860,7 @@ module Jobs
         @stopping = true
         @changed.broadcast
       end
-      # A closed request takes no more jobs.
-      @taker&.raise(Interrupted)
+      interrupt_taker
       say("info", "Stopping", by: by, running: @running.size)
       Thread.new { end_late }
       check_done
@@ -820,7 +884,7 @@ module Jobs
 
     def deregister
       tries ||= 3
-      Line.new(@url, @token).request("POST", "/work/deregister", body: JSON.generate(worker: @id))
+      Line.new(@servers, @token).request("POST", "/work/deregister", body: JSON.generate(worker: @id))
     rescue Error => e
       return if e.field == "worker" || (tries -= 1).zero? # Its heartbeat expires.
 
@@ -869,13 +933,14 @@ module Jobs
       @registrations += 1
       @heartbeat = answer["heartbeatMs"] / 1000.0
       @timeout = answer["timeoutMs"] / 1000.0
+      @reply = (@timeout / 4).clamp(MIN_REPLY, MAX_REPLY) unless @servers.only?
       lost = @lock.synchronize { @running.keys - answer["running"] }
       lost.each { |token| drop(token) }
       say("info", "Started", worker: @id, classes: @handlers.keys.join(" "))
     end
 
     def take_loop
-      line = Line.new(@url, @token, keep: true)
+      line = Line.new(@servers, @token, keep: true)
       loop do
         limit = @lock.synchronize do
           @changed.wait_while { !@stopping && (@quiet || @running.size >= @concurrency) }
@@ -892,18 +957,25 @@ module Jobs
       end
     end
 
-    # Runs a request that `stop` may interrupt.
+    # Runs a request that `interrupt_taker` may end.
     def taking
       Thread.handle_interrupt(Interrupted => :never) do
         @lock.synchronize { @taker = @stopping ? nil : Thread.current }
         return unless @taker
 
-        Thread.handle_interrupt(Interrupted => :immediate) { yield }
+        begin
+          Thread.handle_interrupt(Interrupted => :immediate) { yield }
+        ensure
+          @lock.synchronize { @taker = nil }
+        end
       end
     rescue Interrupted
       nil
-    ensure
-      @lock.synchronize { @taker = nil }
+    end
+
+    # Ends the open request for jobs: a closed one takes no more.
+    def interrupt_taker
+      @lock.synchronize { @taker.raise(Interrupted) if @taker && @taker != Thread.current }
     end
 
     # Returns those jobs that are still this worker's: if it stood still after they were given, others may have them.
@@ -938,7 +1010,7 @@ module Jobs
 
     # Sends a request for a step or a stream, on a connection that no other thread uses.
     def use(body, path = "/work/step")
-      line = @lock.synchronize { @lines.pop } || Line.new(@url, @token, keep: true)
+      line = @lock.synchronize { @lines.pop } || Line.new(@servers, @token, keep: true)
       request(line, path, body, 0) || { "ends" => true }
     rescue Error => e
       raise unless e.status == 409 && e.field == "token"
@@ -969,7 +1041,7 @@ module Jobs
     end
 
     def settle_loop
-      line = Line.new(@url, @token, keep: true)
+      line = Line.new(@servers, @token, keep: true)
       limit = MAX_SETTLED
       refused = nil
       loop do
@@ -1010,7 +1082,7 @@ module Jobs
 
     # Tells the server that this worker lives. While jobs run, the answer waits until the server has something to say.
     def beat_loop
-      line = Line.new(@url, @token, keep: true)
+      line = Line.new(@servers, @token, keep: true)
       until @done
         contexts, ended = @lock.synchronize { [@running.values, @ended.map { |given, _| { token: given["token"] } }] }
         # Also those whose ends aren't stored yet: the server would take them for forgotten.
@@ -1088,7 +1160,7 @@ module Jobs
     end
 
     def exchange(line, path, text, wait = 0)
-      line.request("POST", path, body: text, timeout: 10 + wait) do |answer|
+      line.request("POST", path, body: text, timeout: @reply + wait) do |answer|
         EXPECTED.fetch(path, {}).all? { |name, kind| answer[name].is_a?(kind) }
       end
     end

@@ -1,7 +1,7 @@
 /**
- * A web shop: a worker with its dashboard in one program, and producers in Node and Python. Run it with `make shop`, and open
- * the address that it prints. It ends when its newsletters are sent: 50,000 at 100 a second, or as many as the second argument
- * says. The first argument is the store (default: one in memory).
+ * A web shop: a worker with its dashboard in one program, next to it workers and producers in Node and Python, which reach it over HTTP.
+ * Run it with `make shop`, and open the address that it prints. It ends when its newsletters are sent: 50,000 at 100 a second, or as many
+ * as the second argument says. The first argument is the store (default: one in memory).
  */
 import { startServer } from "@jobs/jobs";
 import { shopJobs } from "./jobs.ts";
@@ -27,6 +27,23 @@ await using server = await startServer({
 console.log(`Dashboard: ${server.url}`);
 await server.store.admin.configure("news", { limit: { starts: { count: 100, perMs: 1_000 } } }); // 100 a second
 
+// The worker in Node makes pictures, the one in Python writes invoices.
+await using workers = new AsyncDisposableStack();
+const others: [name: string, queue: string][] = [];
+for (
+  const [command, file, name, queue] of [
+    ["node", "worker.mjs", "Pictures", "pictures"],
+    ["python3", "worker.py", "Invoice", "books"],
+  ] as const
+) {
+  try {
+    workers.use(program(command, file).spawn());
+    others.push([name, queue]);
+  } catch (error) {
+    console.log(`${file} not started: ${(error as Error).message}`);
+  }
+}
+
 const { client } = server;
 const order = await client.push(jobs.Charge, [7, "ada@example.com"], { id: "order-7" });
 await client.push(jobs.Charge, [7, "ada@example.com"], { id: "order-7" }); // the form was sent twice: charged once
@@ -39,11 +56,18 @@ console.log("Stock:", (await client.result(stock!))?.result);
 
 // Other programs push over HTTP.
 for (const [command, file] of [["node", "producer.mjs"], ["python3", "producer.py"]] as const) {
-  const args = [new URL(file, import.meta.url).pathname, server.url!];
-  await new Deno.Command(command, { args, stdout: "inherit", stderr: "inherit" }).output()
-    .catch((error) => console.log(`${file} not run: ${error.message}`));
+  await program(command, file).output().catch((error) => console.log(`${file} not run: ${error.message}`));
+}
+for (const [name, queue] of others) {
+  const jid = await client.push(name, [7], { queue, result_ttl: "1h" });
+  console.log(`${name}:`, (await client.result(jid!))?.result);
 }
 
 console.log("Order 7:", (await client.result(order!))?.result);
 const ended = await Promise.race([client.batches.wait(issue.id), server.finished.then(() => undefined)]); // or Ctrl-C
 console.log(`Sent ${ended?.succeeded ?? 0} newsletters`);
+
+function program(command: string, file: string): Deno.Command {
+  const args = [new URL(file, import.meta.url).pathname, server.url!];
+  return new Deno.Command(command, { args, stdin: "null", stdout: "inherit", stderr: "inherit" });
+}

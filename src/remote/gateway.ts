@@ -65,11 +65,12 @@ export class Gateway implements AsyncDisposable {
   /**
    * Starts the worker of a program.
    *
+   * @param given the jobs that it runs already; undefined if it was at no gateway before
    * @throws {HandlerError} if an option of a class is invalid
    * @throws {StoreError} if the store doesn't accept the worker
    * @throws {TooManyWorkers}
    */
-  async register(program: Program, given: readonly GivenJob[]): Promise<RemoteWorker> {
+  async register(program: Program, given: readonly GivenJob[] | undefined): Promise<RemoteWorker> {
     await this.#workers.get(program.id)?.die();
     if (this.#workers.size >= MAX_WORKERS) {
       throw new TooManyWorkers(`This server has ${MAX_WORKERS} workers of other programs; use another one`);

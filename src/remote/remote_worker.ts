@@ -15,6 +15,7 @@ import type { Settings } from "../config/settings.ts";
 import type { JobContext } from "../handlers/context.ts";
 import { leaseOf } from "../handlers/running_context.ts";
 import { Registry } from "../handlers/registry.ts";
+import { LeaseLost } from "../job/errors.ts";
 import { type Log, logger } from "../log/log.ts";
 import { Released } from "../steps/errors.ts";
 import { Launcher } from "../server/launcher.ts";
@@ -24,6 +25,8 @@ import type { ServerStore } from "../store/port/store.ts";
 import { type End, errorOf, type GivenJob, type Orders, type Program, type Report, settingsOf } from "./program.ts";
 import { Offers } from "./offers.ts";
 import { RemoteJob } from "./remote_job.ts";
+import { ProgramBeats } from "./program_beats.ts";
+import { StrayLeases } from "./stray_leases.ts";
 import type { PartEnd, UseAnswer, UseRequest } from "./remote_step.ts";
 
 export interface RemoteWorkerOptions {
@@ -32,8 +35,8 @@ export interface RemoteWorkerOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly program: Program;
-  /** The jobs that the program runs already. */
-  readonly given: readonly GivenJob[];
+  /** The jobs that the program runs already; undefined if it was at no gateway before. */
+  readonly given: readonly GivenJob[] | undefined;
   /** Called when nodes of flows have ended. */
   readonly onNodes: () => void;
   /** Makes the jobs of webhooks. */
@@ -42,8 +45,6 @@ export interface RemoteWorkerOptions {
 
 /** A job that a program ran before begins within this time. */
 const MAX_BEGIN_MS = 1_000;
-/** Heartbeats of a program that has jobs pass after this share of the interval: its next one may be late. */
-const BUSY_SHARE = 0.75;
 
 export class RemoteWorker {
   readonly program: Program;
@@ -52,7 +53,7 @@ export class RemoteWorker {
   readonly #log: Log;
   readonly #killAfterMs: number;
   readonly #heartbeatMs: number;
-  #beatAt = -Infinity;
+  readonly #beats: ProgramBeats;
   readonly #offers: Offers;
   readonly #running = new Map<string, RemoteJob>();
   /** The jobs that the program ran before, by token. */
@@ -63,16 +64,13 @@ export class RemoteWorker {
   #onNews: (() => void) | undefined;
   /** The program's resident memory in bytes. */
   rss = 0;
-  #heardAt: number;
   #isStopping = false;
-  #isFinished = false;
   /** Whether its program isn't to stop with it. */
   #isLeft = false;
 
   constructor({ store, settings, clock, program, given, onNodes, announcer }: RemoteWorkerOptions) {
     this.program = program;
     this.#clock = clock;
-    this.#heardAt = clock.monotonic();
     this.#log = logger("gateway", clock);
     this.#killAfterMs = settings.killAfterMs;
     this.#heartbeatMs = settings.heartbeatMs;
@@ -96,7 +94,7 @@ export class RemoteWorker {
         rss: () => this.rss,
         demand: () => this.#offers.demand,
         ...{ onNodes, announcer },
-        adopt: () => this.#adopt(store, given),
+        adopt: () => this.#adopt(store, given ?? []),
       },
       settings: settingsOf(program, settings),
       hooks: {
@@ -111,26 +109,25 @@ export class RemoteWorker {
         this.#offers.close();
       },
     });
+    const known = () => this.#launcher.leases;
+    this.#beats = new ProgramBeats({
+      ...{ clock, log: this.#log, worker: program.id, launcher: this.#launcher },
+      ...{ heartbeatMs: settings.heartbeatMs, timeoutMs: settings.heartbeatTimeoutMs },
+      strays: given && new StrayLeases({ jobs: store.jobs, worker: program.id, clock, known }),
+      isBusy: () => this.#running.size > 0,
+    });
   }
 
   /** Milliseconds since the program was last heard. */
   get silentMs(): number {
-    return this.#clock.monotonic() - this.#heardAt;
+    return this.#beats.silentMs;
   }
 
-  /**
-   * Sends the heartbeat to the store, if the program was heard since the last one, and collects commands; both as often as is due. The
-   * heartbeats of one turn share a request.
-   */
+  /** Sends its heartbeat, and collects commands: see {@linkcode ProgramBeats.tick}. */
   async tick(): Promise<void> {
-    if (this.#isFinished) return;
     // A program that has jobs must send heartbeats: an open connection doesn't show that it isn't frozen.
-    if (this.#offers.isWaiting && this.#running.size === 0) this.#heard();
-    try {
-      await (this.#isDue ? this.#beat() : this.#running.size > 0 ? this.#launcher.receive() : undefined);
-    } catch (error) {
-      this.#log.warn("Heartbeat failed", { worker: this.program.id, error: (error as Error).message });
-    }
+    if (this.#offers.isWaiting && this.#running.size === 0) this.#beats.heard();
+    await this.#beats.tick();
   }
 
   /** Does the chores of a worker for all workers of this process. */
@@ -150,7 +147,7 @@ export class RemoteWorker {
 
   /** Doesn't count a time during which this process couldn't hear the program. */
   excuse(ms: number): void {
-    this.#heardAt += ms;
+    this.#beats.excuse(ms);
   }
 
   /** Resolves when it has stopped. */
@@ -170,9 +167,9 @@ export class RemoteWorker {
    */
   async start(): Promise<void> {
     await this.#launcher.start();
-    this.#beatAt = this.#clock.monotonic();
+    this.#beats.begin();
     void this.finished.then(() => {
-      this.#isFinished = true;
+      this.#beats.stop();
       for (const job of this.#running.values()) job.fail(new Released());
     });
     // One that was cancelled or has expired meanwhile doesn't begin.
@@ -181,7 +178,7 @@ export class RemoteWorker {
 
   /** Returns jobs for the program: see {@linkcode Offers.take}. */
   take(take: number, limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
-    this.#heard();
+    this.#beats.heard();
     return this.#offers.take(take, limit, waitMs, signal);
   }
 
@@ -193,7 +190,7 @@ export class RemoteWorker {
    * @returns undefined if the job is no longer the program's
    */
   async use(report: Report, call: number, request: UseRequest, result?: PartEnd): Promise<UseAnswer | undefined> {
-    this.#heard();
+    this.#beats.heard();
     const job = this.#running.get(report.token);
     if (job === undefined || job.isOver) return undefined;
     this.#note(report);
@@ -202,7 +199,7 @@ export class RemoteWorker {
 
   /** Adds chunks to the stream of a job: see {@linkcode RemoteJob.stream}. Returns false if the job is no longer the program's. */
   async stream(token: string, from: number, chunks: readonly unknown[]): Promise<boolean> {
-    this.#heard();
+    this.#beats.heard();
     const job = this.#running.get(token);
     if (job === undefined || job.isOver) return false;
     await job.stream(from, chunks);
@@ -211,7 +208,7 @@ export class RemoteWorker {
 
   /** Ends jobs. Returns the tokens of those that are no longer the program's. Resolves when the others are stored. */
   async settle(ends: readonly End[]): Promise<readonly string[]> {
-    this.#heard();
+    this.#beats.heard();
     const lost: string[] = [];
     for (const end of ends) {
       const job = this.#running.get(end.token);
@@ -238,13 +235,13 @@ export class RemoteWorker {
     listed: readonly Report[] | undefined,
     { rss, waitMs, signal }: { readonly rss: number; readonly waitMs: number; readonly signal: AbortSignal },
   ): Promise<Orders> {
-    this.#heard();
+    this.#beats.heard();
     this.rss = rss;
     const reports = listed ?? [];
     for (const report of reports) this.#note(report);
     if (listed) this.#returnForgotten(listed);
     // After a long silence the program must know at once what it has lost.
-    if (this.#isDue) await this.#beat();
+    await this.#beats.beat();
     const orders = this.#orders(reports);
     if (waitMs === 0 || orders.aborted.length > 0 || orders.lost.length > 0 || orders.stopping) return orders;
     const news = new AbortController();
@@ -272,7 +269,10 @@ export class RemoteWorker {
     this.#offers.withdraw();
     await this.#clock.turn();
     await this.#launcher.quiet();
-    await this.#launcher.die();
+    const dead = this.#launcher.die();
+    // Their leases are the program's, which no longer ends them here.
+    for (const job of this.#running.values()) job.fail(new LeaseLost());
+    await dead;
   }
 
   /** Keeps the leases of jobs that the program runs. The others were lost on their way to it: they return to their queues. */
@@ -303,28 +303,6 @@ export class RemoteWorker {
     const job = this.#running.get(token)?.job;
     if (progress) job?.progress(progress.done, progress.note);
     for (const { level, message } of log) job?.log[level](message);
-  }
-
-  /** Whether a heartbeat is due, and the program was heard since the last one. */
-  get #isDue(): boolean {
-    const intervalMs = this.#heartbeatMs * (this.#running.size > 0 ? BUSY_SHARE : 1);
-    return !this.#isFinished && this.#clock.monotonic() - this.#beatAt >= intervalMs && this.#heardAt > this.#beatAt;
-  }
-
-  async #beat(): Promise<void> {
-    const before = this.#beatAt;
-    this.#beatAt = this.#clock.monotonic();
-    try {
-      // A quiet program's requests send each heartbeat: the commands come with it.
-      await Promise.all([this.#launcher.beat(), this.#launcher.receive()]);
-    } catch (error) {
-      this.#beatAt = before;
-      throw error;
-    }
-  }
-
-  #heard(): void {
-    this.#heardAt = this.#clock.monotonic();
   }
 
   #orders(reports: readonly Report[]): Orders {

@@ -192,6 +192,12 @@ export class Launcher implements Controls {
     this.#components.batchTender.wake();
   }
 
+  /** The tokens of its leases; undefined while outcomes are being stored. */
+  get leases(): readonly string[] | undefined {
+    const { fetcher, manager, settler } = this.#components;
+    return settler.unsettled > 0 ? undefined : [...fetcher.tokens, ...manager.tokens];
+  }
+
   /** Resolves when the outcomes of all ended jobs are stored. */
   async flush(): Promise<void> {
     await this.#components.settler.flush();

@@ -4,7 +4,8 @@
  *
  *     deno task bench [--rounds 3] [--scale 1] [PART …]
  *
- * Parts: drain, latency, busy, turns, scheduled, startup, cores, idle, workers, flows, and those of `loads.ts`. Default: all.
+ * Parts: drain, latency, busy, turns, scheduled, startup, cores, idle, workers, remote, flows, and those of `loads.ts`. Default:
+ * all.
  */
 import { parseArgs } from "@std/cli/parse-args";
 import { Client } from "../../src/client/client.ts";
@@ -27,6 +28,7 @@ import {
   spreadOf,
 } from "./measure.ts";
 import { openPostgres } from "./postgres.ts";
+import type { IdleCosts } from "./remote_idle.ts";
 import type { ScheduledResult } from "./scheduled.ts";
 import type { TurnsResult } from "./turns.ts";
 import type { UnderLoadResult } from "./under_load.ts";
@@ -51,6 +53,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   cores,
   idle,
   workers,
+  remote,
   flows,
   ...Object.fromEntries(
     Object.entries(tables).map(([name, table]) => [name, () => printLoads(table, folder, rounds)]),
@@ -269,6 +272,31 @@ async function workers(): Promise<void> {
   printTable(
     ["workers", "jobs/s together"],
     Object.entries(results).map(([count, each]) => [count, formatSpread(spreadOf(each))]),
+  );
+}
+
+/** Idle workers of other programs at one gateway. `make bench-peers` has their throughput. */
+async function remote(): Promise<void> {
+  await using redis = await startRedis();
+  const count = String(Math.max(10, Math.round(1_000 * scale)));
+  let files = 0;
+  const results = await inTurn({
+    "SQLite": () => runScript<IdleCosts>("remote_idle.ts", `sqlite:${folder}/remote-${++files}.db`, count),
+    "Redis": async () => {
+      await redis.cli("FLUSHALL");
+      return await runScript<IdleCosts>("remote_idle.ts", redis.url, count);
+    },
+  }, rounds);
+  console.log(`### ${Number(count).toLocaleString("en")} idle workers over HTTP at one gateway\n`);
+  printTable(
+    ["store", "% of a core", "MB", "push until a worker has the job, ms: p50", "p99"],
+    Object.entries(results).map(([name, each]) => [
+      name,
+      formatSpread(spreadOf(each.map(({ percent }) => percent))),
+      formatNumber(spreadOf(each.map(({ megabytes }) => megabytes)).median),
+      formatSpread(spreadOf(each.map(({ reached }) => reached.p50))),
+      formatSpread(spreadOf(each.map(({ reached }) => reached.p99))),
+    ]),
   );
 }
 

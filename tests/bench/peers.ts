@@ -2,7 +2,7 @@
  * `make bench-peers`: the same jobs in ours and in other systems, in turns, several rounds. Prints a table, and writes a
  * JSON file with every round.
  *
- *     deno task bench:peers [--rounds 3] [--jobs 50000] [--sizes 10,1000,10000] [--json FILE]
+ *     deno task bench:peers [--rounds 3] [--jobs 50000] [--sizes 10,1000,10000] [--only "BullMQ,RQ"] [--json FILE]
  *
  * One process each performs no-op jobs, 10 at once, from the first to the last; all are pushed beforehand. A system that
  * can't be installed here is named and left out. `docs/benchmarks.md` says what is compared.
@@ -13,7 +13,7 @@ import { describeMachine, formatNumber, formatSpread, inTurn, printTable, ROOT, 
 import { openPostgres, type Postgres } from "./postgres.ts";
 import { installPeers, type Peer } from "./peers_programs.ts";
 
-const flags = parseArgs(Deno.args, { string: ["rounds", "jobs", "sizes", "json"] }) as Readonly<
+const flags = parseArgs(Deno.args, { string: ["rounds", "jobs", "sizes", "only", "json"] }) as Readonly<
   Record<string, string | undefined>
 >;
 const rounds = Number(flags["rounds"] ?? 3);
@@ -26,13 +26,20 @@ const MAX_BYTES = 200_000_000;
 interface Rates {
   readonly push: number;
   readonly drain: number;
+  /** Processor time per performed job in microseconds: of the worker, and of its gateway if it has one. */
+  readonly cpu?: number;
+  readonly server?: number;
 }
+
+/** The names of the systems to run contain one of these. */
+const only = (flags["only"] ?? "").split(",");
 
 const folder = await Deno.makeTempDir({ prefix: "jobs-peers-" });
 try {
   await using redis = await startRedis();
   await using postgres = await openPostgres();
-  const { peers, missing } = await installPeers(folder, postgres);
+  const { peers: all, missing } = await installPeers(folder, postgres);
+  const peers = all.filter(({ name }) => only.some((part) => name.includes(part)));
   const machine = await describeMachine();
   console.log(`${machine}. Medians of ${rounds} rounds, with the lowest and the highest.`);
   console.log(`Redis ${/redis_version:(\S+)/.exec(await redis.cli("INFO", "server"))?.[1]}`);
@@ -41,16 +48,17 @@ try {
   const report: Record<string, Record<string, Rates[]>> = {};
   for (const bytes of sizes) {
     const count = Math.min(jobs, Math.floor(MAX_BYTES / bytes));
+    const compared = peers.filter(({ maxBytes = Infinity }) => bytes <= maxBytes);
     const cases = Object.fromEntries(
-      peers.map((peer) => [peer.name, () => run(peer, { redis, postgres }, count, bytes)]),
+      compared.map((peer) => [peer.name, () => run(peer, { redis, postgres }, count, bytes)]),
     );
     const results = await inTurn(cases, rounds);
     report[String(bytes)] = results;
-    const ours = results[peers[0]!.name]!;
+    const ours = results[compared[0]!.name]!;
     console.log(`\n### ${bytes.toLocaleString("en")} bytes, ${count.toLocaleString("en")} jobs\n`);
     printTable(
-      ["system", "durability of a push", "push/s", "drain/s", "MB/s", "first row is faster"],
-      peers.map(({ name, version, durability }) => {
+      ["system", "durability of a push", "push/s", "drain/s", "MB/s", "first row is faster", "CPU µs per job"],
+      compared.map(({ name, version, durability }) => {
         const drain = spreadOf(results[name]!.map((one) => one.drain));
         const ratio = spreadOf(results[name]!.map((one, i) => ours[i]!.drain / one.drain));
         return [
@@ -60,6 +68,7 @@ try {
           formatSpread(drain),
           formatNumber(drain.median * bytes / 1e6),
           `${formatNumber(ratio.median)} times`,
+          processorTime(results[name]!),
         ];
       }),
     );
@@ -69,6 +78,15 @@ try {
   }
 } finally {
   await Deno.remove(folder, { recursive: true });
+}
+
+/** Formats the processor time per job: of the worker, and of its gateway. */
+function processorTime(rates: readonly Rates[]): string {
+  const median = (of: "cpu" | "server") => {
+    const values = rates.flatMap((one) => one[of] ?? []);
+    return values.length === 0 ? [] : [formatNumber(spreadOf(values).median)];
+  };
+  return [...median("cpu"), ...median("server")].join(" + ");
 }
 
 async function run(
@@ -102,8 +120,11 @@ async function run(
     for (const [, name, seconds] of text.matchAll(/^(push|drain) ([\d.e+-]+)$/gm)) {
       rates[name!] = jobs / Number(seconds);
     }
+    for (const [, name, seconds] of text.matchAll(/^(cpu|server) ([\d.e+-]+)$/gm)) {
+      rates[name!] = Number(seconds) / jobs * 1e6;
+    }
   }
   await Deno.remove(data, { recursive: true });
   if (rates["push"] === undefined || rates["drain"] === undefined) throw new Error(`${peer.name} reported no times`);
-  return { push: rates["push"], drain: rates["drain"] };
+  return { push: rates["push"], drain: rates["drain"], ...rates };
 }

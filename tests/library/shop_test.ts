@@ -45,6 +45,8 @@ for (const kind of ["sqlite", "redis"] as const) {
         "Stock: 0",
         "Node: payment-8",
         "Python: 10 products, 0 of one",
+        'Pictures: [ "7-64.webp", "7-256.webp", "7-1024.webp" ]',
+        "Invoice: invoice-2026-0007.pdf",
         "Order 7: payment-7",
         "Sent 50 newsletters",
       ]],

@@ -167,7 +167,14 @@ Deno.test("soak account: a cron occurrence is a job, not two and not none", () =
 });
 
 Deno.test("soak plan: the same seed gives the same plan, and one worker is left alone at any time", () => {
-  const options = { durationMs: 60_000, disturbances: processDisturbances(3_000), workers: 3, remotes: 1, pushers: 1 };
+  const options = {
+    durationMs: 60_000,
+    disturbances: processDisturbances(3_000),
+    workers: 3,
+    remotes: 1,
+    gateways: 1,
+    pushers: 1,
+  };
   const planned = plan(new Random(7), options);
   assertEquals(
     planned,

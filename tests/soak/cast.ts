@@ -39,7 +39,7 @@ const WORKERS: readonly { readonly kind: Target["kind"]; readonly args: readonly
     { kind: "plain", args: ["-c", "6"], count: 1 },
     { kind: "isolated", args: ["-c", "4", "--isolate", "Away,Nap"], count: 1 },
   ];
-/** The workers in other runtimes, which reach the store through a gateway. */
+/** The workers in other runtimes, which reach the store through one of the gateways. */
 const REMOTES = [["node", "remote.mjs"], ["python3", "remote.py"]] as const;
 const HANDLERS = new URL("./handlers.js", import.meta.url).pathname;
 const PUSHER = new URL("./pusher.ts", import.meta.url).pathname;
@@ -47,10 +47,12 @@ const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
 /** The number of workers in other runtimes. */
 export const REMOTE_WORKERS: number = REMOTES.length;
+/** The number of their gateways. */
+export const GATEWAYS = 2;
 
 /** Starts the programs and ends them. */
 export class Cast implements AsyncDisposable {
-  /** The workers, those in other runtimes last, their gateway, then the pushers. */
+  /** The workers, those in other runtimes last, their gateways, then the pushers. */
   readonly targets: Target[] = [];
   readonly #lines: ProxyLine[] = [];
   readonly #options: CastOptions;
@@ -91,14 +93,17 @@ export class Cast implements AsyncDisposable {
     await until(async () => (await ground.store.workers.list()).length >= count, `${count} workers register`);
   }
 
-  /** Starts the workers in other runtimes, and then their gateway; resolves when all of them have registered. */
+  /** Starts the workers in other runtimes, and then their gateways; resolves when all of them have registered. */
   async startRemotes(): Promise<void> {
     const { ground, incidents, heartbeatTimeoutMs, shutdownTimeoutMs, maxRescues, folder } = this.#options;
-    const port = freePort();
+    const ports = Array.from({ length: GATEWAYS }, freePort);
+    const urlOf = (port: number) => `http://127.0.0.1:${port}`;
     for (const [runtime, file] of REMOTES) {
-      const line = await ProxyLine.make(port, (at) => `http://127.0.0.1:${at}`);
+      // Disturbances of the line are on the way to the first one only.
+      const line = await ProxyLine.make(ports[0]!, urlOf);
       this.#lines.push(line);
-      const command = [requireTool(runtime), new URL(file, import.meta.url).pathname, line.url];
+      const urls = [line.url, ...ports.slice(1).map(urlOf)];
+      const command = [requireTool(runtime), new URL(file, import.meta.url).pathname, ...urls];
       const program = this.#program(`worker-${runtime}`, command, {
         SOAK_JOURNAL: `${folder}/journal`,
         SOAK_QUEUES: QUEUES.join(","),
@@ -107,16 +112,20 @@ export class Cast implements AsyncDisposable {
       this.targets.push({ program, line, kind: "remote" });
     }
     const remotes = this.targets.slice(-REMOTES.length);
-    const line = await ground.line();
-    const command = [...jobsCommand(), "web", `127.0.0.1:${port}`, "--store", line.url];
-    const gateway = this.#program("gateway", command, {
-      JOBS_LOG_FORMAT: "json",
-      JOBS_HEARTBEAT: "300ms",
-      JOBS_HEARTBEAT_TIMEOUT: `${heartbeatTimeoutMs}ms`,
-      JOBS_MAX_RESCUES: `${maxRescues}`,
-    });
-    this.targets.push({ program: gateway, line, kind: "gateway" });
-    incidents.dependentsOf = (pid) => pid === gateway.pid ? remotes.map(({ program }) => program.pid) : [];
+    for (const [i, port] of ports.entries()) {
+      const line = await ground.line();
+      const command = [...jobsCommand(), "web", `127.0.0.1:${port}`, "--store", line.url];
+      const program = this.#program(`gateway-${i + 1}`, command, {
+        JOBS_LOG_FORMAT: "json",
+        JOBS_HEARTBEAT: "300ms",
+        JOBS_HEARTBEAT_TIMEOUT: `${heartbeatTimeoutMs}ms`,
+        JOBS_MAX_RESCUES: `${maxRescues}`,
+      });
+      this.targets.push({ program, line, kind: "gateway" });
+    }
+    const gateways = this.targets.slice(-GATEWAYS);
+    incidents.dependentsOf = (pid) =>
+      gateways.some(({ program }) => program.pid === pid) ? remotes.map(({ program }) => program.pid) : [];
     const pids = remotes.map(({ program }) => program.pid);
     await until(
       async () => {
@@ -144,7 +153,7 @@ export class Cast implements AsyncDisposable {
     await this.#close(this.targets.filter(({ kind }) => kind === "pusher"));
   }
 
-  /** Ends the workers, and then their gateway. */
+  /** Ends the workers, and then their gateways. */
   async stopWorkers(): Promise<void> {
     await this.#close(this.targets.filter(({ kind }) => kind !== "pusher" && kind !== "gateway"));
     await this.#close(this.targets.filter(({ kind }) => kind === "gateway"));

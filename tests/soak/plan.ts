@@ -23,8 +23,9 @@ export interface PlanOptions {
   readonly durationMs: number;
   readonly disturbances: readonly Disturbance[];
   readonly workers: number;
-  /** Those of the workers that are in other runtimes, the last ones. A gateway follows them. */
+  /** Those of the workers that are in other runtimes, the last ones. Their gateways follow them. */
   readonly remotes: number;
+  readonly gateways: number;
   readonly pushers: number;
 }
 
@@ -38,9 +39,8 @@ const CALM_MS = 500;
 
 /** Makes a plan. At least one worker is left alone at any time. */
 export function plan(random: Random, options: PlanOptions): Planned[] {
-  const { durationMs, disturbances, workers, remotes, pushers } = options;
-  const gateway = workers;
-  const programs = workers + 1 + pushers;
+  const { durationMs, disturbances, workers, remotes, gateways, pushers } = options;
+  const programs = workers + gateways + pushers;
   const planned: Planned[] = [];
   /** Until when each program, the store and the queues are busy with a disturbance. */
   const busyUntil = new Array<number>(programs + 2).fill(0);
@@ -57,8 +57,8 @@ export function plan(random: Random, options: PlanOptions): Planned[] {
     const target = {
       worker: random.between(0, workers - 1),
       remote: random.between(workers - remotes, workers - 1),
-      gateway,
-      pusher: random.between(gateway + 1, programs - 1),
+      gateway: random.between(workers, workers + gateways - 1),
+      pusher: random.between(workers + gateways, programs - 1),
       "any program": random.between(0, programs - 1),
       store,
       queue,

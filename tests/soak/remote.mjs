@@ -1,4 +1,4 @@
-/** The handlers of a soak in a Node worker: those of handlers.js. The gateway's address is its argument. */
+/** The handlers of a soak in a Node worker: those of handlers.js. The gateways' addresses are its arguments. */
 import { appendFileSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -61,7 +61,7 @@ function note(event, ctx, run, why) {
 }
 
 await work({
-  url: process.argv[2],
+  url: process.argv.slice(2),
   concurrency: 6,
   queues: process.env.SOAK_QUEUES.split(","),
   shutdownTimeoutMs: Number(process.env.SOAK_SHUTDOWN_MS),

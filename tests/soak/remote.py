@@ -1,4 +1,4 @@
-"""The handlers of a soak in a Python worker: those of handlers.js. The gateway's address is its argument."""
+"""The handlers of a soak in a Python worker: those of handlers.js. The gateways' addresses are its arguments."""
 import asyncio
 import itertools
 import json
@@ -99,7 +99,7 @@ handlers = {
     "Tick": handler(lambda ctx, *_: None),
 }
 Worker(
-    sys.argv[1],
+    sys.argv[1:],
     handlers,
     concurrency=6,
     queues=os.environ["SOAK_QUEUES"].split(","),

@@ -11,7 +11,7 @@ import type { StoreKind } from "../support/servers.ts";
 import { checkBatch } from "../../src/store/ops/batch_check.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { type Account, account } from "./account.ts";
-import { Cast, REMOTE_WORKERS } from "./cast.ts";
+import { Cast, GATEWAYS, REMOTE_WORKERS } from "./cast.ts";
 import { lineDisturbances } from "./disturb_lines.ts";
 import { foreignDisturbances } from "./disturb_foreign.ts";
 import { operatorDisturbances } from "./disturb_operator.ts";
@@ -127,7 +127,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
     .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true);
   const planned = plan(new Random(options.seed), {
     ...{ ...options, disturbances, pushers: PUSHERS },
-    ...{ workers: options.workers + REMOTE_WORKERS, remotes: REMOTE_WORKERS },
+    ...{ workers: options.workers + REMOTE_WORKERS, remotes: REMOTE_WORKERS, gateways: GATEWAYS },
   });
   const batches = new Map<string, boolean>();
   const stage = { targets: cast.targets, incidents, store, ...operator(ground, `${folder}/ledger-0`, id, batches) };

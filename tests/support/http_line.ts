@@ -30,6 +30,8 @@ export class HttpLine implements AsyncDisposable {
   readonly open: Map<string, number> = new Map();
   /** The number of replies that wait. */
   withheld = 0;
+  /** Withholds all replies, also those of open requests. */
+  isStalled = false;
   readonly #server: Server;
   readonly #target: () => string;
   readonly #faults = new Map<string, Fault[]>();
@@ -57,6 +59,11 @@ export class HttpLine implements AsyncDisposable {
   /** Spoils the next requests whose path ends with `/name`, one fault each. */
   spoil(name: string, ...faults: readonly Fault[]): void {
     this.#faults.set(name, [...this.#faults.get(name) ?? [], ...faults]);
+  }
+
+  /** Drops the faults that are still to come. */
+  clear(): void {
+    this.#faults.clear();
   }
 
   /** How many faults are still to come. */
@@ -105,7 +112,7 @@ export class HttpLine implements AsyncDisposable {
     });
     const body = Buffer.from(await reply.arrayBuffer());
     if (fault === "cut after") return void response.destroy();
-    if (fault === "withhold") {
+    if (fault === "withhold" || this.isStalled) {
       this.withheld++;
       await this.#release.promise;
       this.withheld--;

@@ -84,6 +84,57 @@ onBothStores("a job that its worker doesn't list for a whole heartbeat returns t
   assertEquals(lost, [forgotten.token]);
 });
 
+onBothStores("a job that a gateway takes for a program that has left it returns to its queue", async ({ store }) => {
+  await using first = new Server(store, { heartbeatMs: 50 });
+  await using second = new Server(store, { heartbeatMs: 50 });
+  const worker = await first.register();
+  const taking = first.send("take", { worker, take: 1, limit: 10, wait: 30 });
+  await second.register({ running: [] });
+  const jid = await new Client({ store }).push({ class: "Try", args: [] });
+  // Its reply reaches no program.
+  assertEquals((await taking).jobs.length, 1);
+  await until(async () => {
+    await second.send("heartbeat", { worker, running: [] });
+    return (await store.admin.stats()).queues[0]?.size === 1;
+  });
+  const { jobs } = await second.send("take", { worker, take: 2, limit: 10, wait: 30 });
+  assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
+});
+
+onBothStores("a gateway asks nothing more while the store doesn't answer", async ({ store }) => {
+  const TICKS = 20;
+  let ticks = 0;
+  let isStalled = false;
+  const calls: Record<string, number> = { heartbeat: 0, collect: 0 };
+  const recovery = Promise.withResolvers<void>();
+  const workers = new Proxy(store.workers, {
+    get: (target, name) => async (...args: unknown[]) => {
+      if (isStalled && Object.hasOwn(calls, name)) {
+        calls[String(name)]!++;
+        await recovery.promise;
+      }
+      return await (target as Answer)[name](...args);
+    },
+  });
+  const sleep: Clock["sleep"] = (ms, signal) => {
+    if (isStalled && ms === 10) ticks++;
+    return systemClock.sleep(ms, signal);
+  };
+  await using server = new Server({ ...store, workers }, { clock: { ...systemClock, sleep }, heartbeatMs: 40 });
+  const worker = await server.register();
+  await new Client({ store }).push({ class: "Try", args: [] });
+  const { jobs: [{ token }] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  isStalled = true;
+  const beats: Promise<unknown>[] = [];
+  await until(() => {
+    beats.push(server.send("heartbeat", { worker, running: [{ token }] }));
+    return ticks > TICKS;
+  });
+  assertEquals(calls, { heartbeat: 1, collect: 1 });
+  recovery.resolve();
+  await Promise.all(beats);
+});
+
 onBothStores("a job that another gateway has given counts from there", async ({ store }) => {
   const HOUR_MS = 3_600_000;
   const later = { ...systemClock, now: () => systemClock.now() + HOUR_MS };

@@ -46,7 +46,7 @@ export const workRoutes: readonly ApiRoute[] = [
       }
       checkOptions(classes);
       checkScope(visitor, classes, request.queues);
-      const given = await gateway.knownJobs(request.running ?? []);
+      const given = request.running && await gateway.knownJobs(request.running);
       const starting = gateway.register({
         id,
         ...ownerOf(visitor),

@@ -153,13 +153,16 @@ export const life: readonly Case[] = [
       const { url } = await scene.lab.gateway("mortal");
       const killed = await scene.start({ url, concurrency: 1 });
       const frozen = await scene.start({ url, concurrency: 1 });
-      const jids = [1, 2].map(() => scene.push(["note", scene.notes, 2]));
+      const go = `${scene.notes}.go`;
+      const jids = [1, 2].map(() => scene.push(["wait until", go, scene.notes]));
       await scene.bench.until(async () => (await scene.noted()).length === 2, "both run");
       killed.kill("SIGKILL");
       await freeze(frozen);
       await Promise.all(jids);
       await scene.bench.until(async () => (await scene.workers()).every(({ alive }) => !alive), "they are offline");
       await scene.start({ url, concurrency: 2 });
+      await scene.bench.until(async () => (await scene.noted()).length === 4, "both run again");
+      await Deno.writeTextFile(go, "");
       for (const jid of await Promise.all(jids)) {
         const { state, attempt } = await scene.ended(jid);
         assertEquals([state, attempt], ["succeeded", 1]);
@@ -178,9 +181,10 @@ export const life: readonly Case[] = [
     async run(scene) {
       const gateway = scene.use(await scene.lab.newGateway());
       await scene.start({ url: gateway.url });
-      const jid = await scene.push(["note", scene.notes, 2]);
+      const jid = await scene.push(["wait until", `${scene.notes}.go`, scene.notes]);
       await scene.bench.until(async () => (await scene.noted()).length === 1, "it runs");
       await gateway.replace(signal);
+      await Deno.writeTextFile(`${scene.notes}.go`, "");
       const { state, attempt } = await scene.ended(jid);
       assertEquals([state, attempt, await scene.noted()], ["succeeded", 1, [jid]]);
       assertEquals((await scene.run("echo")).state, "succeeded");

@@ -4,12 +4,13 @@
  * @module
  */
 import { ends } from "./ends.ts";
+import { gateways } from "./gateways.ts";
 import { life } from "./life.ts";
 import { lines } from "./lines.ts";
 import { type Case, Lab, Scene } from "./scene.ts";
 
 /** The table: the longest cases first. */
-export const CASES: readonly Case[] = [...lines, ...life, ...ends];
+export const CASES: readonly Case[] = [...gateways, ...lines, ...life, ...ends];
 
 /** The result of one case. */
 export interface CaseResult {

@@ -55,6 +55,12 @@ export class GatewayProcess implements AsyncDisposable {
     await this.#start();
   }
 
+  /** Kills it. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.#process.status();
+  }
+
   /** Its last log lines, for messages. */
   get lines(): string {
     return this.#process.lines.slice(-20).map((line) => JSON.stringify(line)).join("\n");
@@ -264,6 +270,12 @@ export async function ending(program: JobsProcess): Promise<boolean> {
   return status!.success;
 }
 
+/** Freezes a program. One of its threads may run for a moment after the signal, and begin a job. */
+export async function freeze(program: JobsProcess): Promise<void> {
+  program.kill("SIGSTOP");
+  await until(() => isStopped(program.pid), "it is frozen");
+}
+
 /** Returns the text that a program has written to stderr. */
 export function textOf(program: JobsProcess): string {
   return program.lines.map(({ msg, ...more }) => `${msg} ${JSON.stringify(more)}`).join("\n");
@@ -276,10 +288,4 @@ export interface Case {
   /** Uses the program that cases share, and starts none. */
   readonly shared?: boolean;
   run(scene: Scene): Promise<void>;
-}
-
-/** Freezes a program. One of its threads may run for a moment after the signal, and begin a job. */
-export async function freeze(program: JobsProcess): Promise<void> {
-  program.kill("SIGSTOP");
-  await until(() => isStopped(program.pid), "it is frozen");
 }
