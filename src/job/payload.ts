@@ -19,7 +19,7 @@ import { type ArgsCheck, argsCheck } from "./schema/args_schema.ts";
 import { idKey, isOn, type PushKeys, pushKeys } from "./push_keys.ts";
 import type { RaisedOrLowered } from "./priority.ts";
 import { readWireTime, wireTime } from "./raw.ts";
-import { type Moment, readMoment } from "./time.ts";
+import { BEGUN_FIELD, type Moment, readMoment } from "./time.ts";
 import { JsonArgs } from "./json_args.ts";
 import { checkArgs, checkValue } from "./values.ts";
 
@@ -99,6 +99,7 @@ export const LINK_FIELDS: ReadonlySet<string> = new Set([
     "no_handler_since",
     "rescues",
     "suspected",
+    BEGUN_FIELD,
   ],
   ...["error_class", "error_message", "error_causes", "error_backtrace", "error_output", "errors"],
 ]);

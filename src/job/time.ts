@@ -124,16 +124,20 @@ export function retentionMs(value: unknown): number | undefined {
   }
 }
 
+/** The field of a payload that marks a job with `expires_in` that a worker returned after it had started. */
+export const BEGUN_FIELD = "begun";
+
 /**
  * Returns whether a job starts too late: more than `expires_in` seconds after it was enqueued or, if it was scheduled,
- * after its time. A retry never expires, because it has started before. Nor does a job with steps, nor a rescued job, which may
- * have started.
+ * after its time. A retry never expires, because it has started before. Nor does a job with steps, nor one that was rescued or returned,
+ * which may have started.
  *
  * @param now epoch milliseconds
  */
 export function isExpired(payload: Payload, now: number): boolean {
   const { expires_in: seconds, retry_count: failures } = payload;
-  if (typeof seconds !== "number" || failures !== undefined || mayHaveSteps(payload)) return false;
+  if (typeof seconds !== "number" || failures !== undefined || payload[BEGUN_FIELD] === true) return false;
+  if (mayHaveSteps(payload)) return false;
   const since = readWireTime(payload.enqueued_at) ?? readWireTime(payload.created_at);
   return since !== undefined && now - since > seconds * 1_000;
 }

@@ -1,5 +1,6 @@
 /** A handler is notified in time that its worker stops, and its reaction counts. */
 import { assertEquals } from "@std/assert";
+import { getField } from "../../src/job/raw.ts";
 import { Bench } from "../support/bench.ts";
 import { freePort } from "../support/redis.ts";
 
@@ -106,13 +107,15 @@ Deno.test("a second TERM aborts jobs at once, and a job whose handler rejects th
   await using bench = await Bench.open();
   const worker = await bench.server(["-t", "60s"]);
   await using _worker = worker;
-  const jid = await bench.push("Wait", [bench.notes]);
+  const jid = await bench.push("Wait", [bench.notes], { expires_in: "1h" });
   await bench.noted(`start ${jid}`);
   worker.kill("SIGTERM");
   await worker.logged("Stopping");
   worker.kill("SIGTERM");
   await worker.status();
-  assertEquals((await bench.store.jobs.find([jid])).map(({ place }) => place.in), ["queue"]);
+  const [entry] = await bench.store.jobs.find([jid]);
+  // It has started, so it no longer expires.
+  assertEquals([entry?.place.in, getField(entry!.payload, "begun")], ["queue", true]);
 });
 
 Deno.test("a worker waits for the dashboard's address while the worker before is stopping", async () => {

@@ -4,8 +4,10 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { parsePayload } from "../../src/job/job.ts";
 import { getField, setFields } from "../../src/job/raw.ts";
 import type { RunningSuspects } from "../../src/job/suspicion.ts";
+import { isExpired } from "../../src/job/time.ts";
 import type { RescueResult } from "../../src/store/port/jobs.ts";
 import type { Cases, TestStore } from "./harness.ts";
 import {
@@ -287,6 +289,42 @@ export const rescue: Cases = {
     assertEquals((await t.store.jobs.settle(worker, [{ kind: "ack", token: leases[0]!.token }])).lost, [
       leases[0]!.token,
     ]);
+  },
+
+  "a job that may have begun before its worker returned it doesn't expire": async (open) => {
+    await using t = await open();
+    const texts = [
+      `{"class":"Noop","args":["expires_in"],"jid":"${"a".repeat(24)}"}`,
+      `{"class":"Noop","args":[],"expires_in":2,"jid":"${"b".repeat(24)}","enqueued_at":1767225600.1}`,
+      `{"class":"Noop","expires_in":broken`,
+    ];
+    const marked = texts.with(1, texts[1]!.replace(/}$/, `,"begun":true}`));
+    const stored = async () => (await entries(t.store, QUEUE)).map(({ payload }) => payload);
+    for (const text of texts) await t.pushRaw(QUEUE.queue, text);
+    const worker = await register(t.store);
+    const release = async (begun?: boolean) => {
+      const leases = await takeUpTo(t.store, worker, 3);
+      const outcomes = leases.map(({ token }) => ({ kind: "release", token, ...(begun && { begun }) } as const));
+      assertEquals(await t.store.jobs.settle(worker, outcomes), { lost: [], dropped: 0 });
+    };
+    await release();
+    assertEquals(await stored(), texts);
+    await release(true);
+    assertEquals(await stored(), marked);
+    await release(true);
+    assertEquals(await stored(), marked);
+    const expires = (text: string) => isExpired(parsePayload(text)!.payload, Infinity);
+    assertEquals([texts[1]!, marked[1]!].map(expires), [true, false]);
+    await takeUpTo(t.store, worker, 3);
+    await t.store.workers.deregister(worker);
+    assertEquals(await stored(), marked);
+
+    const last = texts[1]!.replaceAll("b", "d");
+    await t.pushRaw(QUEUE.queue, last);
+    const other = await register(t.store);
+    await takeUpTo(t.store, other, 4);
+    await t.store.workers.deregister(other);
+    assertEquals(await stored(), [...marked, last.replace(/}$/, `,"begun":true}`)]);
   },
 
   "deregister doesn't affect the leases of other workers": async (open) => {

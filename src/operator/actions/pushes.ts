@@ -10,7 +10,7 @@ import { parsePayload } from "../../job/job.ts";
 import { jobOption, meantOption, optionNames } from "../../job/option_names.ts";
 import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
 import { closestWord } from "../../job/suggest.ts";
-import { requireZone } from "../../job/time.ts";
+import { BEGUN_FIELD, requireZone } from "../../job/time.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { pushJson } from "../../text/pushes.ts";
 import { InvalidInput, list, named, object, oneOf, optional } from "../shapes/shape.ts";
@@ -192,6 +192,7 @@ const HISTORY_FIELDS = [
   "errors",
   "rescues",
   "suspected",
+  BEGUN_FIELD,
   "no_handler_since",
   "unique_key",
   "debounce_key",

@@ -153,7 +153,9 @@ export class Manager {
       if (!haveEnded) await budget.within(Promise.all(working.map((one) => one.release())), OUTCOMES_SHARE);
       const released = attempts.filter(({ attempt }) => attempt.leaseState === "released");
       // Together, so that they keep their order.
-      for (const { attempt } of released) this.#settler.add({ kind: "release", token: attempt.lease.token });
+      for (const { attempt } of released) {
+        this.#settler.add({ kind: "release", token: attempt.lease.token, begun: true });
+      }
       const isStored = await this.#flush(budget);
       for (const { name, attempt } of released) this.#logReleased(name, attempt, isStored);
     }

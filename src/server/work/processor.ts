@@ -82,7 +82,7 @@ export class Processor implements Component {
     if (!mustEnd(job)) {
       attempt.leaseState = "released";
       // At the shutdown timeout the manager returns all jobs together.
-      if (!isShutDown(job)) this.#services.settler.add({ kind: "release", token: lease.token });
+      if (!isShutDown(job)) this.#services.settler.add({ kind: "release", token: lease.token, begun: true });
       return;
     }
     // From here on, the handler's outcome is ignored, even while hooks run.

@@ -15,8 +15,8 @@ import type { NewRecord } from "./results.ts";
  * - `retry`: failed, runs again at `at`; `payload` is what to keep, without `enqueued_at`.
  * - `snooze`: not failed, runs again at `at` (set `scheduled`).
  * - `bury`: failed permanently, to `dead`; `payload` is what to keep.
- * - `release`: not run or not finished: back to the front of its queue, unchanged. Several outcomes of one call, in the order
- *   in which the jobs were taken, keep that order.
+ * - `release`: not run or not finished: back to the front of its queue. Several outcomes of one call, in the order in which the jobs
+ *   were taken, keep that order. `begun`: it has started, so `expires_in` no longer applies to it.
  *
  * With `retry`, `snooze` and `release`, a cancelled job passes to `CANCELLED_WORKER` instead of running again.
  *
@@ -42,7 +42,7 @@ export type Outcome =
     | { readonly kind: "retry"; readonly delayMs: number; readonly payload: string }
     | { readonly kind: "snooze"; readonly delayMs: number; readonly payload: string }
     | { readonly kind: "bury"; readonly payload: string }
-    | { readonly kind: "release" }
+    | { readonly kind: "release"; readonly begun?: boolean }
   );
 
 /** The step of another job that waits for the end of this one, and how that step ends. */

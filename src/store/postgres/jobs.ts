@@ -214,7 +214,7 @@ function* returnUnknown(engine: Engine, worker: string, isKnown: (token: string)
   for (const { job, take, queue } of rows) {
     if (isKnown(`${job}.${take}`)) continue;
     const gone = yield query("DELETE FROM lease WHERE job = ?1 AND take = ?2 RETURNING 1", [Number(job), Number(take)]);
-    if (gone.length > 0) yield* returnLease(engine, Number(queue), Number(job));
+    if (gone.length > 0) yield* returnLease(engine, Number(queue), Number(job), true);
   }
 }
 

@@ -28,7 +28,7 @@ import { resultsPart } from "../sql/results.ts";
 import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
 import { stats } from "../sql/stats.ts";
-import { findStep, markSteps, partsOf } from "../sql/step_rows.ts";
+import { findStep, markReturned, partsOf } from "../sql/step_rows.ts";
 import { stepsPart } from "../sql/steps.ts";
 import { streamsPart } from "../sql/streams.ts";
 import { transferPart } from "../sql/transfer.ts";
@@ -226,7 +226,7 @@ function* returnLeases(worker: string): Body<void> {
   const theirs = `worker_id = ${workerIn("?1")}`;
   yield* keepCancelled(theirs, worker);
   const gone = yield query(`DELETE FROM lease WHERE ${theirs} RETURNING job, queue`, [worker]);
-  for (const { job } of gone) yield* markSteps(Number(job));
+  for (const { job } of gone) yield* markReturned(Number(job), true);
   yield query("INSERT INTO queued (queue, job) SELECT * FROM unnest(?1::bigint[], ?2::bigint[])", [
     array(gone.map(({ queue }) => Number(queue))),
     array(gone.map(({ job }) => Number(job))),

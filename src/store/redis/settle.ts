@@ -114,9 +114,9 @@ function isSameChange(one: MemberChange | undefined, other: MemberChange): boole
 function packOutcomes(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args[] {
   const groups: Args[] = [];
   for (let from = 0; from < outcomes.length;) {
-    const kind = KINDS[outcomes[from]!.kind];
+    const kind = kindOf(outcomes[from]!);
     let to = from + 1;
-    while (to < outcomes.length && KINDS[outcomes[to]!.kind] === kind) to++;
+    while (to < outcomes.length && kindOf(outcomes[to]!) === kind) to++;
     const same = outcomes.slice(from, to);
     const canSkipCheck = kind === "ack" || kind === "discard";
     groups.push({
@@ -128,6 +128,10 @@ function packOutcomes(outcomes: readonly Outcome[], held: ReadonlySet<string>): 
     from = to;
   }
   return groups;
+}
+
+function kindOf(outcome: Outcome): string {
+  return outcome.kind === "release" && outcome.begun ? "return" : KINDS[outcome.kind];
 }
 
 /** Returns whether the worker holds all these leases, each named once: then Redis needn't check each. */

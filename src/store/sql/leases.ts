@@ -7,7 +7,7 @@ import { CANCELLED_WORKER } from "../port/workers.ts";
 import { type Body, type Engine, type LeaseParts, query } from "./body.ts";
 import { inParts } from "./in_parts.ts";
 import { add } from "./queue_rows.ts";
-import { markSteps } from "./step_rows.ts";
+import { markReturned } from "./step_rows.ts";
 import { workerIn } from "./workers.ts";
 
 /** Returns the number of a worker. A new one gets it here, and those that are gone lose theirs. */
@@ -62,9 +62,13 @@ export function parseToken(text: string): LeaseParts | undefined {
   return dot > 0 && Number.isSafeInteger(job) ? { job, take: text.slice(dot + 1) } : undefined;
 }
 
-/** Returns a job to its place in a queue, which its number decides. */
-export function* returnLease(engine: Engine, queue: number, job: number): Body<void> {
-  yield* markSteps(job);
+/**
+ * Returns a job to its place in a queue, which its number decides.
+ *
+ * @param hasBegun whether it may have started
+ */
+export function* returnLease(engine: Engine, queue: number, job: number, hasBegun: boolean): Body<void> {
+  yield* markReturned(job, hasBegun);
   yield* add(engine, queue, job);
 }
 

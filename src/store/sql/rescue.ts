@@ -75,7 +75,8 @@ function* rescueSome(
         continue;
       }
       if (fate.payload !== payload) yield* rewrite(id, fate.payload);
-      yield* leases.returnLease(engine, queue, id);
+      // The payload is marked as that of a suspect.
+      yield* leases.returnLease(engine, queue, id, false);
       rescued++;
     }
     const left = yield* workers.countLeases(worker);

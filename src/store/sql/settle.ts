@@ -100,7 +100,7 @@ function* move(
 ): Body<void> {
   if (outcome.kind === "release") {
     const [lease] = yield query("SELECT queue FROM lease WHERE job = ?1", [job]);
-    return yield* leases.returnLease(engine, Number(lease!.queue), job);
+    return yield* leases.returnLease(engine, Number(lease!.queue), job, outcome.begun === true);
   }
   yield* jobRows.rewrite(job, outcome.payload);
   if (outcome.kind === "bury") return yield* jobRows.addTo("dead", now, job);

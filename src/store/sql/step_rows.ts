@@ -5,6 +5,7 @@
  */
 import { getField, setFields } from "../../job/raw.ts";
 import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
+import { BEGUN_FIELD } from "../../job/time.ts";
 import type { ParentStep } from "../port/outcomes.ts";
 import type { StepLease } from "../port/steps.ts";
 import { type Body, lock, query } from "./body.ts";
@@ -39,16 +40,28 @@ export function partsOf(token: string): [job: number, take: string] {
 }
 
 /**
- * Marks the payload of a job that has steps, and returns to its queue without an outcome: a worker that retries it, or lets it
- * sleep, marks the payload that it stores.
+ * Marks the payload of a job that returns to its queue without an outcome: that it has steps, or that it has begun. A worker that
+ * retries it, or lets it sleep, marks the payload that it stores.
+ *
+ * @param hasBegun whether it may have: then it doesn't expire
  */
-export function* markSteps(job: number): Body<void> {
+export function* markReturned(job: number, hasBegun: boolean): Body<void> {
   const hasSteps = "EXISTS (SELECT 1 FROM step WHERE step.jid = job.jid)";
   const hasStream = "EXISTS (SELECT 1 FROM stream WHERE stream.jid = job.jid)";
-  const [row] = yield query(`SELECT payload FROM job WHERE id = ?1 AND (${hasSteps} OR ${hasStream})`, [job]);
+  const expires = hasBegun ? `payload LIKE '%"expires_in"%'` : "1 = 0";
+  const [row] = yield query(
+    `SELECT payload, CASE WHEN ${hasSteps} OR ${hasStream} THEN 1 END AS steps FROM job
+     WHERE id = ?1 AND (${hasSteps} OR ${hasStream} OR ${expires})`,
+    [job],
+  );
   if (row === undefined) return;
-  const payload = setFields(row.payload as string, { [STEPS_FIELD]: "true" });
-  yield query("UPDATE job SET payload = ?1 WHERE id = ?2", [payload, job]);
+  const payload = String(row.payload);
+  const marks = {
+    ...(row.steps !== null && { [STEPS_FIELD]: "true" }),
+    ...(hasBegun && typeof getField(payload, "expires_in") === "number" && { [BEGUN_FIELD]: "true" }),
+  };
+  if (Object.keys(marks).length === 0) return;
+  yield query("UPDATE job SET payload = ?1 WHERE id = ?2", [setFields(payload, marks), job]);
 }
 
 /** A step that waits for a signal. */

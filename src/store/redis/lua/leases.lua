@@ -52,14 +52,19 @@ local function mayHaveSteps(payload)
   return fine and type(job) == 'table' and type(job.jid) == 'string' and exist(job.jid)
 end
 
--- Returns a payload with the mark of a job with steps or a stream, if it may have any: a worker that retries such a job, or lets it sleep,
--- marks the payload that it stores.
-local function markSteps(payload)
-  if not mayHaveSteps(payload) then return payload end
-  local job = jobWith(payload, 'has_steps"')
-  if job and job.has_steps and job.has_steps ~= cjson.null then return payload end
+local function withMark(payload, mark)
+  local job = jobWith(payload, mark .. '"')
+  if job and job[mark] and job[mark] ~= cjson.null then return payload end
   local members = string.match(payload, '^(.*)}%s*$')
-  return members and members .. ',"has_steps":true}' or payload
+  return members and members .. ',"' .. mark .. '":true}' or payload
+end
+
+-- Returns a payload with the mark of a job with steps or a stream, if it may have any, and of one that has begun, if it would expire: a
+-- worker that retries such a job, or lets it sleep, marks the payload that it stores.
+local function markReturned(payload, hasBegun)
+  if mayHaveSteps(payload) then payload = withMark(payload, 'has_steps') end
+  local job = hasBegun and jobWith(payload, 'expires_in"')
+  return job and type(job.expires_in) == 'number' and withMark(payload, 'begun') or payload
 end
 
 -- Returns the name of the queue or group of a lease. A token that another program wrote may have none.
@@ -74,13 +79,13 @@ end
 
 -- Returns a leased job to the front of its queue or group. Call it for the youngest of several first, so that the oldest ends
 -- at the very front: the right end. Returns the payload as it is stored. The lease ends only then: a job whose queue can't be
--- written keeps it.
+-- written keeps it. hasBegun: the job may have started.
 --
 -- The lease of a cancelled job (`send`) passes to the worker ID "cancelled", which is always offline, so that the next
 -- rescue ends the job. Returns nil then.
-local function returnLease(leases, token, payload)
+local function returnLease(leases, token, payload, hasBegun)
   local name = placeIn(token)
-  payload = markSteps(payload)
+  payload = markReturned(payload, hasBegun)
   local isCancelled = redis.call('SREM', 'jobs:cancelled:' .. string.sub(leases, 13), token) == 1
   if isCancelled then
     redis.call('HSET', 'jobs:leases:cancelled', token, payload)
@@ -124,7 +129,7 @@ end
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do
-  returnLease(leases, tokens[i], call('HGET', leases, tokens[i]))
+  returnLease(leases, tokens[i], call('HGET', leases, tokens[i]), true)
 end
 return #tokens
 

@@ -15,7 +15,7 @@
 -- follows   jobs to push after these; payload: without its closing brace
 -- runs      consecutive outcomes that a batch counts alike; first: place of the first one (from 1); from, to: old and new state
 -- outcomes  in groups of consecutive ones of a kind:
---             "ack", "discard", "release"
+--             "ack", "discard", "release", "return": a release of a job that has begun
 --             "held ack", "held discard": of tokens that the worker holds, unless a rescue took them away
 --             "retry", "schedule": delays in ms, payloads
 --             "dead": payloads ("": unchanged)
@@ -27,7 +27,7 @@ local SETS = { retry = true, schedule = true, dead = true }
 
 -- Fail on a key of the wrong type before anything is written.
 for _, group in ipairs(outcomes) do
-  if group.kind == 'release' then
+  if group.kind == 'release' or group.kind == 'return' then
     checkCancelled(leases)
     for _, token in ipairs(group.tokens) do checkQueue(placeIn(token)) end
   elseif SETS[group.kind] then
@@ -88,7 +88,7 @@ local asleep = {}
 for _, sleeper in ipairs(sleepers) do asleep[sleeper.token] = sleeper.jid end
 
 -- Apply the outcomes.
-local released = {}
+local released, begun = {}, {}
 local leased = {}
 -- A job that was cancelled ends instead of running again.
 local cancelled = 'jobs:cancelled:' .. string.sub(leases, 13)
@@ -102,12 +102,13 @@ for _, group in ipairs(outcomes) do
     for _, token in ipairs(tokens) do endLease(token) end
   elseif kind == 'held ack' or kind == 'held discard' then
     endHeldLeases(tokens)
-  elseif kind == 'release' then
+  elseif kind == 'release' or kind == 'return' then
     for _, token in ipairs(tokens) do
       local payload = not leased[token] and call('HGET', leases, token)
       if payload then
         released[#released + 1] = token
         leased[token] = payload
+        begun[token] = kind == 'return'
       else
         lost[#lost + 1] = token
       end
@@ -140,7 +141,7 @@ for _, group in ipairs(outcomes) do
       end
     end
   end
-  if kind ~= 'release' and kind ~= 'schedule' then
+  if kind ~= 'release' and kind ~= 'return' and kind ~= 'schedule' then
     local these = #tokens - (#lost - before)
     finished = finished + these
     if kind ~= 'ack' and kind ~= 'held ack' then failed = failed + these end
@@ -150,7 +151,7 @@ end
 -- The last one first, so that the first one ends at the very front: the right end.
 for k = #released, 1, -1 do
   local token = released[k]
-  apart(returnLease, leases, token, leased[token])
+  apart(returnLease, leases, token, leased[token], begun[token])
 end
 
 -- Release the unique locks of ended jobs, unless another job holds the lock by now, and end the live jobs of cron entries.

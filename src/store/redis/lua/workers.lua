@@ -116,7 +116,7 @@ call('SCARD', 'processes')
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do
-  returnLease(leases, tokens[i], call('HGET', leases, tokens[i]))
+  returnLease(leases, tokens[i], call('HGET', leases, tokens[i]), true)
 end
 call('ZREM', 'jobs:workers', worker)
 call('SREM', 'processes', worker)
