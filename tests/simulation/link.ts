@@ -63,6 +63,7 @@ export class Link {
 
   cut(until: number): void {
     this.#cutUntil = Math.max(this.#cutUntil, until);
+    this.machine.deafUntil = this.#cutUntil;
   }
 
   /** Lets the replies with commands to its worker be lost for some time: their sender has been told that they are stored. */

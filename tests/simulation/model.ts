@@ -212,7 +212,7 @@ export class Model {
     const cancelledAt = this.#cancelled.get(jid) ?? Infinity;
     const isFirst = !this.runsOf(id).some((other) => other.jid === jid && other.machine === machine);
     const learnsMs = this.callsMs + (this.programs.has(machine) ? COMMAND_MS : 0);
-    if (world.time - cancelledAt > learnsMs && !(isFirst && this.deaf.has(machine))) {
+    if (world.time - Math.max(cancelledAt, machine.deafUntil) > learnsMs && !(isFirst && this.deaf.has(machine))) {
       world.fail(
         "a cancelled job doesn't run again",
         `${id} (${jid}), cancelled at ${Math.round(cancelledAt)}, begins`,
@@ -249,6 +249,8 @@ export class Model {
   /** Notes that an operator changes a job: of it, and of all that may depend on it, only that they end is known. */
   touchJob(jid: string): void {
     this.#touchedJids.add(jid);
+    // A job that was cancelled when it died may be retried.
+    this.#cancelled.delete(jid);
     for (const [id, push] of this.pushes) if (push.jid === jid || push.jid === undefined) this.touched.add(id);
     this.touchGroups();
   }

@@ -95,6 +95,8 @@ export class Simulation {
   async #rest(): Promise<void> {
     const { world, ground, plan } = this.#in;
     const maxMs = JOB_MS + workMs(plan.acts);
+    // The heartbeat that a killed worker sent before the store's clock was set back.
+    const aheadMs = Math.max(0, ...plan.acts.map((act) => act.do === "jump" ? Math.abs(act.byMs) : 0));
     let idleLooks = 0;
     const since = new Map<string, number>();
     const look = async () => {
@@ -107,7 +109,7 @@ export class Simulation {
           world.fail("each job ends", `${jid} is ${place} for ${Math.round(maxMs / 60_000)} minutes`);
         }
       }
-      const isQuiet = !this.#isMigrating && world.time > this.#places.killedAt + AFTERMATH_MS;
+      const isQuiet = !this.#isMigrating && world.time > this.#places.killedAt + AFTERMATH_MS + aheadMs;
       const isIdle = isQuiet && jobs.length === 0 &&
         (await ground.batches()).every(({ isEnded }) => isEnded);
       idleLooks = isIdle ? idleLooks + 1 : 0;

@@ -177,6 +177,8 @@ export class Machine {
   /** By how much its wall clock is wrong. */
   clockError = 0;
   readonly clock: Clock;
+  /** Nothing reached it until then. */
+  deafUntil = 0;
   /** Kills it from within. */
   onCrash = () => {};
   readonly #began: number;
@@ -219,6 +221,7 @@ export class Machine {
   thaw(): void {
     if (this.state !== "frozen") return;
     this.state = "running";
+    this.deafUntil = this.world.time;
     for (const event of this.held.splice(0)) this.world.again(event);
   }
 
