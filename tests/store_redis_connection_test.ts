@@ -43,6 +43,20 @@ Deno.test("redis: logs in with a password, and with a user", async () => {
   await fails(() => store.jobs.enqueue([job(2)]), "denied", "denied the command to this user");
 });
 
+Deno.test("redis: a take that overtakes the reconciliation after a broken connection keeps its leases", async () => {
+  await using redis = await startRedis();
+  await using store = await openStore(redis.url);
+  await store.jobs.enqueue([job(1), job(2)]);
+  const take = () => store.jobs.take({ queues: ["default"], limit: 1, worker: "host:1:a" });
+  await take();
+  await redis.cli("CLIENT", "KILL", "TYPE", "normal");
+  await store.admin.stats();
+  // The server knows the script of takes. That of the reconciliation is sent a second time, with its text.
+  const leases = (await Promise.all([take(), take()])).flat();
+  assertEquals(leases.length, 1);
+  assertEquals((await store.jobs.stillLeased("host:1:a")).length, 2);
+});
+
 Deno.test("redis: a user without the permission to publish can push", async () => {
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "bob", "on", ">s3cret", "~*", "resetchannels", "+@all");

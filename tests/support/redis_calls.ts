@@ -262,8 +262,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("", `0 q ""`, []),
   ],
   reconcileLeases: [
-    call(LEASES, "12345678 0 0", [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
-    call(LEASES, "12345678 0 0", [...GROUPS, ...LEASED, ...CANCELLED], [
+    call(LEASES, "12345678 1234567800000001 0 0", [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
+    call(LEASES, "12345678 1234567800000001 0 0", [...GROUPS, ...LEASED, ...CANCELLED], [
       '"j1"',
       '"j2"',
     ]),

@@ -12,7 +12,7 @@
  *     the settlement is repeated and such a token is missing, this process ended it itself.
  *  3. **A server that lost its latest writes strands no lease.** It may again have leases that this process has settled. After
  *     each loss of the connection, the next take returns those leases of this process to their queues that are neither
- *     held nor of an unanswered take. Their jobs run again: at least once.
+ *     held nor of an unanswered or a later take. Their jobs run again: at least once.
  *  4. **A worker settles nothing that it no longer owns.** On Redis, a rescue that takes leases from a worker leaves a mark
  *     (`jobs:rescued`). Without that mark no held token is missing, except on a server that lost its latest writes, so
  *     `settle` deletes held tokens together. With the mark it checks each.
@@ -47,6 +47,15 @@ export interface TakeNames {
   readonly lost: readonly string[];
 }
 
+/** The leases that a worker knows. A reconciliation that the store performs late must spare those of later takes. */
+export interface KnownLeases {
+  /** Names of takes whose reply isn't here. */
+  readonly unanswered: readonly string[];
+  readonly held: ReadonlySet<string>;
+  /** The name of the last take. */
+  readonly last: string;
+}
+
 /** The leases of this process, by worker ID. */
 export class LeaseBook {
   /** The first 8 of the 16 hex digits of all take names of this process. */
@@ -71,7 +80,8 @@ export class LeaseBook {
   /** Names a take that collects the lost ones, and notes that its reply is pending. */
   beginTake(worker: string): TakeNames {
     const lost = this.#lostTakes(worker);
-    const name = this.prefix + (++this.#takes >>> 0).toString(16).padStart(8, "0");
+    this.#takes++;
+    const name = this.#lastName;
     this.#of(worker).unanswered.add(name);
     // Two takes at once must not collect the same leases.
     for (const one of [name, ...lost]) this.#inFlight.add(one);
@@ -143,18 +153,23 @@ export class LeaseBook {
   async reconcile(
     worker: string,
     losses: number,
-    reconcile: (known: { unanswered: readonly string[]; held: ReadonlySet<string> }) => Promise<unknown>,
+    reconcile: (known: KnownLeases) => Promise<unknown>,
   ): Promise<void> {
     const leases = this.#of(worker);
     const before = leases.reconciledLosses;
     leases.reconciledLosses = losses;
     if (before === undefined || before === losses) return;
     try {
-      await reconcile({ unanswered: [...leases.unanswered], held: leases.held });
+      await reconcile({ unanswered: [...leases.unanswered], held: leases.held, last: this.#lastName });
     } catch (error) {
       leases.reconciledLosses = before;
       throw error;
     }
+  }
+
+  /** The name of the last take. */
+  get #lastName(): string {
+    return this.prefix + (this.#takes >>> 0).toString(16).padStart(8, "0");
   }
 
   /** Returns the names of takes whose reply was lost. */

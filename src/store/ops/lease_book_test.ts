@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { LeaseBook } from "./lease_book.ts";
 
 const WORKER = "host:1:a";
@@ -61,8 +61,10 @@ Deno.test("reconciliation keeps the leases of takes that are unanswered", async 
   book.endTake(WORKER, book.beginTake(WORKER), [A]);
   const pending = book.beginTake(WORKER);
   await book.reconcile(WORKER, 0, () => Promise.resolve());
-  await book.reconcile(WORKER, 1, ({ unanswered, held }) => {
+  await book.reconcile(WORKER, 1, ({ unanswered, held, last }) => {
     assertEquals(unanswered, [pending.name]);
+    assertEquals(last, pending.name);
+    assert(book.beginTake(WORKER).name > last);
     assertEquals([...held], ["a"]);
     return Promise.resolve();
   });

@@ -185,13 +185,14 @@ export class HotVerbs {
   /** Returns leases to their queues that the store has for this worker, but the book doesn't: it lost its latest writes. */
   async #reconcile(worker: string): Promise<void> {
     const book = this.#book;
-    await book.reconcile(worker, this.#runner.client.losses, async ({ unanswered, held }) => {
+    await book.reconcile(worker, this.#runner.client.losses, async ({ unanswered, held, last }) => {
       const known = new Set(unanswered.map((name) => String(takeNumber(name))));
-      const prefix = prefixOf(takeNumber(`${book.prefix}00000000`));
+      const lastTake = takeNumber(last);
+      const prefix = prefixOf(lastTake);
       await this.#engine.write(() =>
         returnUnknown(this.#engine, worker, (token) => {
           const take = token.slice(token.indexOf(".") + 1);
-          return prefixOf(Number(take)) !== prefix || held.has(token) || known.has(take);
+          return prefixOf(Number(take)) !== prefix || Number(take) > lastTake || held.has(token) || known.has(take);
         })
       );
     });

@@ -69,8 +69,8 @@ async function reconcile(context: Context, book: LeaseBook, worker: string): Pro
   const { client } = context;
   const tokens = book.tokensToCheck(worker);
   if (tokens.length > 0) await stillLeased(context, book, worker, tokens);
-  await book.reconcile(worker, client.losses, async ({ unanswered, held }) => {
-    const args = { leases: leasesKey(worker), prefix: book.prefix, unanswered: [...unanswered], held: [...held] };
+  await book.reconcile(worker, client.losses, async ({ unanswered, held, last }) => {
+    const args = { leases: leasesKey(worker), prefix: book.prefix, last, unanswered: [...unanswered], held: [...held] };
     // Not sent again unchanged: by then the worker may hold more.
     await client.run(SCRIPTS.reconcileLeases, args, { repeatable: false });
   });

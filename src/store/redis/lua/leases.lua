@@ -102,12 +102,13 @@ local function returnLease(leases, token, payload, hasBegun)
   if not isCancelled then return payload end
 end
 
---- script reconcileLeases(leases; prefix, unanswered[], held[]) allow-oom: returnLease groups
+--- script reconcileLeases(leases; prefix, last, unanswered[], held[]) allow-oom: returnLease groups
 -- Returns leases to their queues that their worker has settled, and that the server has again: it lost its latest writes in a
 -- crash, or a replica that lagged took its place. See lease_book.ts.
 --
 -- leases   jobs:leases:WORKER
 -- prefix   of the names of this worker's takes (8 hex digits)
+-- last     name of its last take when it sent this
 -- unanswered  names of takes
 -- held     tokens that the worker holds
 -- Result   how many were returned
@@ -121,7 +122,8 @@ for _, name in ipairs(unanswered) do lost[name] = true end
 checkCancelled(leases)
 local tokens = {}
 for _, token in ipairs(call('HKEYS', leases)) do
-  if string.sub(token, 12, 19) == prefix and not known[token] and not lost[string.sub(token, 12, 27)] then
+  local name = string.sub(token, 12, 27)
+  if string.sub(name, 1, 8) == prefix and name <= last and not known[token] and not lost[name] then
     checkQueue(placeIn(token))
     tokens[#tokens + 1] = token
   end
