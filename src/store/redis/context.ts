@@ -40,8 +40,8 @@ export function retryLostReply<T>({ waitMs, client: { clock } }: Context, attemp
   return retry({ clock, waitMs, mayHaveRun: isOutcomeUnknown }, attempt);
 }
 
-/** Shortest time that Redis keeps a reply that may be requested again. */
-const MIN_KEEP_REPLY_MS = 60_000;
+/** Shortest time that Redis keeps a reply that may be requested again: more than its clock is set ahead at once. */
+const MIN_KEEP_REPLY_MS = 120_000;
 
 /** Returns how many milliseconds Redis keeps a reply that may be requested again, as a script argument. */
 export function keepReplyMs({ waitMs }: Pick<Context, "waitMs">): string {
