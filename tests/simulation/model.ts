@@ -69,8 +69,8 @@ export class Model {
   readonly touched = new Set<string>();
   /** Whether a wall clock was set. */
   clocksJumped = false;
-  /** Whether the store has lost what it had acknowledged: keys, signals and runs of cron may come twice. */
-  isUndone = false;
+  /** When the store last lost what it had acknowledged: keys, signals and runs of cron may come twice. */
+  undoneAt = -Infinity;
   readonly keys: KeyRules;
   readonly groups: GroupRules;
   readonly steps: StepRules;
@@ -106,6 +106,10 @@ export class Model {
     this.cron = new CronRules(world, this, cron[0]);
   }
 
+  get isUndone(): boolean {
+    return this.undoneAt >= 0;
+  }
+
   /** How often there was trouble. */
   get hits(): number {
     return this.#hits.length;
@@ -118,6 +122,8 @@ export class Model {
 
   answered({ id }: JobPlan, { kind, jid }: Pick<PushResult, "kind" | "jid">): void {
     const push = this.pushes.get(id)!;
+    // The reply of a push that was undone may still be under way.
+    if (push.sent <= this.undoneAt) return;
     push.state = kind === "stored" || kind === "replaced" || kind === "existed" ? kind : "refused";
     push.jid = jid;
     push.answered = this.#world.time;
@@ -166,7 +172,8 @@ export class Model {
   #checkLease({ id, jid, machine }: Run, holder: string | undefined): void {
     if (holder !== undefined && this.machines.get(holder.slice(-12)) === machine) return;
     // Some calls are made between the worker's last look at its leases and the beginning.
-    const isRecent = this.#world.time - this.#rescuedAt < this.callsMs;
+    const isRecent = this.#world.time - this.#rescuedAt < this.callsMs ||
+      this.#world.time - this.undoneAt < AFTERMATH_MS;
     if (isRecent || this.isTouchedJob(jid) || this.touched.has(id)) return;
     this.#world.fail(
       "a job begins under its lease",
@@ -281,7 +288,7 @@ export class Model {
    * then, only that it ends is known. Everything before holds.
    */
   undone(from: number): void {
-    this.isUndone = true;
+    this.undoneAt = this.#world.time;
     for (const push of this.pushes.values()) if ((push.answered ?? Infinity) >= from) push.state = "unknown";
     for (const [id, runs] of this.#runs) {
       const last = runs.at(-1)!;

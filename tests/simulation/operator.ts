@@ -112,8 +112,11 @@ export class Operator {
 
   /** Does an action, which may be refused, but not for its input. Returns its result; undefined if it failed. */
   async #act(action: AnyAction, input: Readonly<Record<string, unknown>>): Promise<unknown> {
+    const sentAt = this.#world.time;
     try {
-      return await act(this.#tools, { user: "operator", by: "cli", from: "" }, action, input);
+      const result = await act(this.#tools, { user: "operator", by: "cli", from: "" }, action, input);
+      // It may have been undone.
+      return sentAt > this.#model.undoneAt ? result : undefined;
     } catch (error) {
       if (error instanceof InvalidInput) this.#world.fail("inputs are valid", `${action.name}: ${error.message}`);
       this.#world.note(`${action.name}: ${(error as Error).message}`);

@@ -103,10 +103,12 @@ export class Producer {
     saga.isStored = await this.#try(this.#client.push("Saga", [id, steps] as unknown[], options)) !== undefined;
   }
 
-  /** Resolves with undefined if the store has failed: then it is unknown whether it stored the job. */
+  /** Resolves with undefined if the store has failed, or may have lost the job: then it is unknown whether it has it. */
   async #try<Result>(reply: Promise<Result>): Promise<Result | undefined> {
+    const sentAt = this.#world.time;
     try {
-      return await reply;
+      const result = await reply;
+      return sentAt > this.#model.undoneAt ? result : undefined;
     } catch (error) {
       this.#world.note(`not acknowledged: ${(error as Error).message}`);
       return undefined;

@@ -9,7 +9,7 @@ import { migrate } from "./migration.ts";
 import { Model } from "./model.ts";
 import { Operator } from "./operator.ts";
 import { Places, type Process, type Surroundings } from "./places.ts";
-import { type Act, isTrouble, TROUBLE_MS, workMs } from "./plan.ts";
+import { type Act, isTrouble, MAX_JUMP_MS, TROUBLE_MS, workMs } from "./plan.ts";
 import { Producer } from "./producer.ts";
 
 /** The limits are set within this time. */
@@ -96,7 +96,7 @@ export class Simulation {
     const { world, ground, plan } = this.#in;
     const maxMs = JOB_MS + workMs(plan.acts);
     // The heartbeat that a killed worker sent before the store's clock was set back.
-    const aheadMs = Math.max(0, ...plan.acts.map((act) => act.do === "jump" ? Math.abs(act.byMs) : 0));
+    const aheadMs = plan.acts.some((act) => act.do === "jump") ? MAX_JUMP_MS : 0;
     let idleLooks = 0;
     const since = new Map<string, number>();
     const look = async () => {
@@ -214,7 +214,9 @@ export class Simulation {
         for (const [of, { machine }] of places.all.entries()) {
           if (act.of === "all" || act.of === of) machine.clockError += act.byMs;
         }
-        if (act.of === "all" || act.of === "store") ground.clockError += act.byMs;
+        if (act.of === "all" || act.of === "store") {
+          ground.clockError = Math.max(-MAX_JUMP_MS, Math.min(MAX_JUMP_MS, ground.clockError + act.byMs));
+        }
         return;
       case "migrate":
         if (ground.connectNext === undefined) return;

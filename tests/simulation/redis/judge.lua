@@ -37,7 +37,8 @@ for _, key in ipairs(leases) do
     if string.find(fields[i - 1], ':') then
       add('lease', fields[i], string.sub(key, 13))
       local fine, job = pcall(cjson.decode, fields[i])
-      local limit = fine and LIMITS[job.queue]
+      -- The job of a lease that was cancelled doesn't run.
+      local limit = fine and key ~= 'jobs:leases:cancelled' and LIMITS[job.queue]
       local name = limit and job.queue .. ' ' .. (job.queue == 'grouped' and job.group or '')
       if limit then running[name] = (running[name] or 0) + 1 end
       if limit and running[name] > limit then wrong[#wrong + 1] = 'limits hold: ' .. running[name] .. ' run of ' .. name end

@@ -55,7 +55,8 @@ export class SimulatedLine implements Line {
     const pending: Pending = { resolve, reject };
     this.#pending.add(pending);
     const { world } = this.#machine;
-    const label = args[0] === "EVALSHA" ? this.#server.nameOf(`${args[1]}`) : `${args[0]} ${args[1] ?? ""}`;
+    const isScript = args[0] === "EVALSHA" || args[0] === "EVAL";
+    const label = isScript ? this.#server.nameOf(`${args[1]}`) : `${args[0]} ${args[1] ?? ""}`;
     const fault = this.#link.faultOf(label);
     const lateMs = fault === "late" ? this.#link.lateness() : 0;
     this.#arrives = Math.max(this.#arrives, world.time + this.#link.travel() + lateMs);

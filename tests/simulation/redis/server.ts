@@ -156,8 +156,8 @@ export class SimulatedServer implements AsyncDisposable {
   }
 
   /** The name of a script. */
-  nameOf(sha: string): string {
-    return this.#scripts.get(sha)?.name ?? sha;
+  nameOf(shaOrText: string): string {
+    return (this.#scripts.get(shaOrText) ?? this.#texts.get(shaOrText))!.name;
   }
 
   /** Performs a blocking command: replies now, or when its list has an element. */
