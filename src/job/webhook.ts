@@ -139,7 +139,7 @@ function fits(patterns: readonly string[] | undefined, name: string | undefined)
 }
 
 /** Returns whether a name matches a pattern, in which `*` stands for any characters. */
-function matches(pattern: string, name: string): boolean {
+export function matches(pattern: string, name: string): boolean {
   const [first, ...parts] = pattern.split("*");
   if (parts.length === 0) return pattern === name;
   if (!name.startsWith(first!)) return false;

@@ -17,6 +17,7 @@ import { cron } from "./cron.ts";
 import { debounce } from "./debounce.ts";
 import { edit } from "./edit.ts";
 import { enqueue } from "./enqueue.ts";
+import { events } from "./events.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
 import { flowKeys } from "./flow_keys.ts";
@@ -94,6 +95,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   "exactly once": exactlyOnce,
   transfer,
   webhooks,
+  events,
 };
 
 /** Registers the cases as tests of the adapter called `name`: all, or those of some themes. */

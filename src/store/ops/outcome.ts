@@ -1,10 +1,11 @@
 /**
  * The one place that turns the end of an attempt into the outcome to settle, with everything that follows from it: the unique
- * lock and the cron entry that it releases, its record, its steps, the step of a parent that waits for it, its batch, the jobs of webhooks.
+ * lock and the cron entry that it releases, its record, its steps, the step of a parent that waits for it, its batch, the jobs of webhooks, its event.
  *
  * @module
  */
 import { countedAs, membershipOf } from "../../job/batch.ts";
+import { endMembers } from "../../job/event.ts";
 import { type Job, releasesOf } from "../../job/job.ts";
 import { setFields } from "../../job/raw.ts";
 import type { Returned } from "../../job/returned.ts";
@@ -80,6 +81,7 @@ export function outcomeOf(token: string, job: Job, end: AttemptEnd, ended: Ended
     ...(batch !== undefined && { batch }),
     ...(parent !== undefined && { parent }),
     ...(follow !== undefined && { follow }),
+    ...(to !== "succeeded" && { event: endMembers(to, factsOf(to, ended).error) }),
   };
   if (end.kind !== "bury") return { kind: end.kind, ...follows };
   return { kind: "bury", payload: marked(batch ? countedAs(end.payload, "dead") : end.payload), ...follows };

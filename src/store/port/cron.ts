@@ -36,6 +36,8 @@ export interface CronWrite {
   readonly jobs: readonly NewJob[];
   /** Further jobs to enqueue, those of webhooks. */
   readonly follow?: readonly NewJob[];
+  /** The members of events (`src/job/event.ts`). */
+  readonly events?: readonly string[];
   /** Whether the end of `live` wakes all waiters. */
   readonly awaited: boolean;
   /** Records to add to the log `cron:NAME` (`logs.ts`), oldest first. */

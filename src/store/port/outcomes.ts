@@ -30,12 +30,14 @@ import type { NewRecord } from "./results.ts";
  * - `parent`: with `ack`, `discard` and `bury`: the step that waits for the end of this job.
  * - `batch`: with `ack`, `discard` and `bury`: the change of a member of a batch.
  * - `follow`: with `ack`, `discard` and `bury`: jobs to store, without conditions and times. They are those of webhooks.
+ * - `event`: with `ack`, `discard` and `bury`: JSON members of the event of the end (`src/job/event.ts`). Default: that the job has succeeded,
+ *   failed or died.
  */
 export type Outcome =
   & { readonly token: string; readonly unlock?: string; readonly jid?: string; readonly occurrence?: string }
   & { readonly steps?: boolean; readonly parent?: ParentStep }
   & { readonly record?: NewRecord; readonly batch?: MemberChange }
-  & { readonly follow?: readonly NewJob[] }
+  & { readonly follow?: readonly NewJob[]; readonly event?: string }
   & (
     | { readonly kind: "ack" }
     | { readonly kind: "discard" }

@@ -24,6 +24,7 @@
 import type { BatchStore } from "./batches.ts";
 import type { ClassStore } from "./classes.ts";
 import type { CronStore } from "./cron.ts";
+import type { EventStore } from "./events.ts";
 import type { FlowStore } from "./flows.ts";
 import type { JobStore } from "./jobs.ts";
 import type { LogStore } from "./logs.ts";
@@ -63,6 +64,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly classes: ClassStore;
   /** Which webhook gets which events. */
   readonly webhooks: WebhookStore;
+  /** The log of what has ended. */
+  readonly events: EventStore;
 
   /**
    * Resolves when the condition of a topic may hold, when `signal` aborts, or when the store closes. Doesn't poll an idle store

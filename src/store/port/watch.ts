@@ -19,5 +19,7 @@ export type Topic =
   | { readonly result: string }
   /** The stream of the job has chunks after this number, or has ended. */
   | { readonly stream: string; readonly after: number }
+  /** There are events after this ID. */
+  | { readonly events: number }
   /** The mailbox isn't empty. */
   | Mailbox;

@@ -15,6 +15,7 @@ export const DIALECT: Dialect = {
   whole: (column) => column,
   like: "ILIKE",
   fieldOf: (field) => `field_of(payload, '${field}')`,
+  eventBody: (members) => `event_body(payload, jid, ${members})`,
   isIn: (select) => `= ANY (ARRAY(${select}))`,
   isStored: "true",
   skipLocked: "FOR UPDATE SKIP LOCKED",
@@ -129,7 +130,7 @@ export class Runner {
           /\b(FROM|JOIN|INTO|UPDATE)\s+(\w+)\b(?!\.)/g,
           (all, before, name) => TABLES.has(name) ? `${before} ${this.schema}.${name}` : all,
         )
-        .replace(/\b(field_of)\(/g, `${this.schema}.$1(`);
+        .replace(/\b(field_of|event_body)\(/g, `${this.schema}.$1(`);
       this.#texts.set(text, known);
     }
     return known;

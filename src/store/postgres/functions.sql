@@ -183,6 +183,55 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER stream_changed AFTER INSERT OR UPDATE ON stream FOR EACH ROW EXECUTE FUNCTION stream_changed();
 
+-- Events.
+
+-- Returns the body of the event of a job's end: the members, and what the payload has of it.
+CREATE OR REPLACE FUNCTION event_body(payload text, jid text, members text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN (SELECT '{' || members || ',' || substr(json_build_object('jid', event_body.jid, 'class', one.class, 'queue', one.queue,
+      'batch', one.batch, 'tags', one.tags)::text, 2)
+    FROM json_to_record(payload::json) AS one (class json, queue json, batch json, tags json));
+EXCEPTION WHEN OTHERS THEN
+  RETURN '{' || members || ',' || substr(json_build_object('jid', event_body.jid)::text, 2);
+END $$;
+
+CREATE OR REPLACE FUNCTION event_in() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM added) THEN
+    PERFORM wake(ARRAY(SELECT DISTINCT topic FROM waiting WHERE topic >= 'events:' AND topic < 'events;'));
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER event_in AFTER INSERT ON event REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION event_in();
+
+-- Gives events their IDs, one transaction after the other: events become visible in another order than they were inserted, and readers
+-- must not pass one that appears later. Returns whether there may be more.
+CREATE OR REPLACE FUNCTION number_events(ahead bigint, most integer) RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  last bigint;
+  fresh bigint[];
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM event WHERE id IS NULL) THEN RETURN false; END IF;
+  PERFORM pg_advisory_xact_lock(lock_number('events'));
+  fresh := ARRAY(SELECT seq FROM event WHERE id IS NULL ORDER BY seq LIMIT most);
+  last := greatest((SELECT max(id) FROM event), (SELECT trimmed FROM event_log), now_ms(ahead) * 1024);
+  UPDATE event SET id = last + array_position(fresh, seq) WHERE seq = ANY(fresh);
+  RETURN cardinality(fresh) = most;
+END $$;
+
+-- Returns the events after an ID, up to a number of characters, but one at least; each with the ID of the last one that was dropped.
+CREATE OR REPLACE FUNCTION read_events(ahead bigint, after bigint, most integer, max_size bigint)
+RETURNS TABLE (dropped bigint, id bigint, at bigint, body text) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM number_events(ahead, 2000);
+  RETURN QUERY SELECT log.trimmed, one.id, one.at, one.body
+    FROM (SELECT coalesce((SELECT trimmed FROM event_log), 0) AS trimmed) AS log
+    LEFT JOIN LATERAL (SELECT two.id, two.at, two.body, sum(length(two.body)) OVER (ORDER BY two.id) AS size, row_number() OVER (ORDER BY two.id) AS place
+      FROM (SELECT event.id, event.at, event.body FROM event WHERE event.id > after ORDER BY event.id LIMIT most) AS two) AS one
+      ON one.size <= max_size OR one.place = 1 ORDER BY one.id;
+END $$;
+
 -- The number of sleeps and waits. A waiting record begins with its state, and that of a sleep has no kind.
 CREATE OR REPLACE FUNCTION count_wait(record text, by bigint) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -407,7 +456,7 @@ END $$;
 -- Ends leases whose jobs leave nothing, or move to a set. Returns the places of lost ones in the call, and whether the dead set
 -- has to be trimmed. Kinds: a ack, d discard, t retry, s snooze, b bury.
 CREATE OR REPLACE FUNCTION settle(ahead bigint, settler text, jobs bigint[], takes bigint[], kinds text, payloads text[],
-  delays double precision[], unlocks text[], jids text[], records text[], ttls double precision[], max_records bigint)
+  delays double precision[], unlocks text[], jids text[], records text[], ttls double precision[], events text[], max_records bigint)
 RETURNS SETOF integer LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET jit = off AS $$
 DECLARE
@@ -473,6 +522,14 @@ BEGIN
       IF kind IN ('t', 'b', 'd') THEN failed := failed + 1; END IF;
     END LOOP;
     IF records IS NOT NULL THEN PERFORM trim_records(now, max_records); END IF;
+  END IF;
+  IF EXISTS (SELECT 1 FROM event_log WHERE until > now) THEN
+    INSERT INTO event (at, body)
+      SELECT now, event_body(job.payload, job.jid, coalesce(outcome.members,
+        CASE outcome.how WHEN 'a' THEN '"type":"succeeded"' WHEN 'd' THEN '"type":"failed"' ELSE '"type":"dead"' END))
+      FROM unnest(jobs, string_to_array(kinds, NULL), events) WITH ORDINALITY AS outcome (of_job, how, members, place)
+      CROSS JOIN LATERAL (SELECT payload, jid FROM job WHERE id = of_job OFFSET 0) AS job
+      WHERE outcome.how IN ('a', 'd', 'b') AND of_job = ANY(held) ORDER BY outcome.place;
   END IF;
   DELETE FROM job WHERE id = ANY(gone);
   INSERT INTO count_change (name, by)
@@ -540,6 +597,8 @@ BEGIN
     WHEN topic LIKE 'work:%' THEN NOT is_paused AND has_work(substr(topic, 6), CASE WHEN all_read THEN -1 ELSE floor END, now)
     WHEN topic LIKE 'commands:%' THEN EXISTS (SELECT 1 FROM command WHERE worker = substr(topic, 10))
     WHEN topic LIKE 'reply:%' THEN EXISTS (SELECT 1 FROM reply WHERE id = substr(topic, 7) AND expires > now)
+    WHEN topic LIKE 'events:%' THEN EXISTS (SELECT 1 FROM event WHERE id IS NULL)
+      OR EXISTS (SELECT 1 FROM event WHERE id > substr(topic, 8)::bigint)
     WHEN topic LIKE 'stream:%' THEN EXISTS (SELECT 1 FROM stream WHERE jid = substr(topic, strpos(topic, '/') + 1)
       AND (last > substr(split_part(topic, '/', 1), 8)::bigint OR ended = 1))
     ELSE EXISTS (SELECT 1 FROM record WHERE jid = substr(topic, 8) AND (expires IS NULL OR expires > now)) END;

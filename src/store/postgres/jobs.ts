@@ -29,7 +29,7 @@ const STORE_TYPES = ["integer", ...Array<string>(6).fill("text[]"), "double prec
 const TAKE_TYPES = ["text", "bigint", "bigint[]", "text[]", "bigint[]", "bigint", "integer", "bigint"];
 const SETTLE_TYPES = [
   ...["text", "bigint[]", "bigint[]", "text", "text[]", "double precision[]", "text[]", "text[]", "text[]"],
-  ...["double precision[]", "bigint"],
+  ...["double precision[]", "text[]", "bigint"],
 ];
 /** Kinds of outcomes as the function names them. */
 const KINDS: Readonly<Record<Outcome["kind"], string>> = {
@@ -297,5 +297,6 @@ function plainValues(outcomes: readonly Outcome[]): Value[] | undefined {
     optional(outcomes.map(({ jid, unlock, record }) => unlock === undefined && record === undefined ? null : jid)),
     optional(outcomes.map(({ record }) => record?.body)),
     optional(outcomes.map(({ record }) => record && Number.isFinite(record.ttlMs) ? record.ttlMs : null)),
+    optional(outcomes.map(({ event }) => event)),
   ];
 }

@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { endMembers } from "../../job/event.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { nameIn, splitName } from "../port/groups.ts";
 import type { NewJob } from "../port/jobs.ts";
 import { type Body, type Engine, query } from "../sql/body.ts";
+import { recordEnds } from "../sql/events.ts";
 import { trimDead } from "../sql/job_ends.ts";
 import * as jobRows from "../sql/job_rows.ts";
 import { enqueuedNow, type Promoted } from "../sql/promote.ts";
@@ -36,8 +38,10 @@ export function* promoteDue(engine: Engine, limit: number, now: number): Body<Pr
   for (const id of ids) {
     const { jid, payload } = jobs.get(id)!;
     const queued = enqueuedNow(engine, payload, now);
-    if (queued === undefined) yield* jobRows.addTo("dead", now, id);
-    else {
+    if (queued === undefined) {
+      yield* jobRows.addTo("dead", now, id);
+      yield* recordEnds(engine.dialect, [id], endMembers("dead"), now);
+    } else {
       moved.push({ name: nameIn(queued), jid, payload: queued });
       gone.push(id);
     }

@@ -223,6 +223,22 @@ CREATE TABLE webhook (
   subscriptions text COLLATE "C" NOT NULL
 );
 
+-- An event has no ID until it is first read: see `number_events`.
+CREATE TABLE event (
+  seq bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  id bigint UNIQUE,
+  at bigint NOT NULL,
+  body text COLLATE "C" NOT NULL
+);
+CREATE INDEX event_new ON event (seq) WHERE id IS NULL;
+CREATE TABLE event_log (
+  id smallint PRIMARY KEY CHECK (id = 1),
+  until bigint NOT NULL,
+  keep bigint NOT NULL,
+  trimmed bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+CREATE VIEW new_event AS SELECT at, body FROM event;
+
 CREATE TABLE cron (
   name text COLLATE "C" PRIMARY KEY,
   version bigint NOT NULL,

@@ -36,6 +36,7 @@ import { webhooksPart } from "../sql/webhooks.ts";
 import { workerIn, workersPart } from "../sql/workers.ts";
 import { array } from "./values.ts";
 import { DIALECT, type Runner } from "./engine.ts";
+import { eventsPart } from "./events.ts";
 import { Floors } from "./floors.ts";
 import { health } from "./health.ts";
 import { HotVerbs, storing } from "./jobs.ts";
@@ -168,6 +169,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     series: sqlSeries(engine),
     classes: classesPart(engine),
     webhooks: webhooksPart(engine),
+    events: eventsPart(runner, engine),
     admin: {
       async stats(request = {}) {
         await fold();

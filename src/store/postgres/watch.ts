@@ -213,6 +213,7 @@ function topicsOf(topic: Topic): string[] {
   if (typeof topic === "string") return [topic];
   if ("work" in topic) return topic.work.map((name) => WORK + name);
   if ("result" in topic) return [`result:${topic.result}`];
+  if ("events" in topic) return [`events:${topic.events}`];
   if ("stream" in topic) return [`stream:${topic.after}/${topic.stream}`];
   return ["commandsTo" in topic ? `commands:${topic.commandsTo}` : `reply:${topic.replyTo}`];
 }

@@ -100,15 +100,16 @@ function pack(write: CronWrite | CronRemoval): Args {
       definition: "",
       jobs: [],
       follow: [],
+      events: [],
       records: [],
     };
   }
-  const { name, version, definition, state, awaited, records, follow = [] } = write;
+  const { name, version, definition, state, awaited, records, follow = [], events = [] } = write;
   const verb = definition === undefined ? "keep" : "define";
   const jobs = write.jobs.map(({ queue, group, jid, payload }) => ({
     queue: nameOf(queue, group),
     jid,
     payload: withoutBrace(payload) ?? payload,
   }));
-  return { name, version, state, awaited, verb, definition, jobs, follow: packFollow(follow), records };
+  return { name, version, state, awaited, verb, definition, jobs, follow: packFollow(follow), events, records };
 }

@@ -121,6 +121,12 @@ export const CLASSES = "jobs:classes";
 /** Ours: which webhook gets which events (string, JSON). */
 export const WEBHOOKS = "jobs:webhooks";
 
+/** Ours: the log of events (stream), and the channel that announces more of them. */
+export const EVENTS = "jobs:events";
+
+/** Ours: until when events are recorded, and how long they are kept (hash). */
+const EVENTS_LOG = "jobs:events:log";
+
 /** Ours: the record of a job that has ended (string). */
 export function resultKey(jid: string): string {
   return `jobs:result:${jid}`;
@@ -224,4 +230,6 @@ export const TYPES: Readonly<Record<string, string>> = {
   [CLASSES]: "hash",
   [ANNOUNCED]: "hash",
   [WEBHOOKS]: "string",
+  [EVENTS]: "stream",
+  [EVENTS_LOG]: "hash",
 };

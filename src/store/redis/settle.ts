@@ -54,7 +54,7 @@ export async function settle(
 
 /** Returns the lists of the script. */
 function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args {
-  const lists: Record<"locks" | "records" | "sleepers" | "waits" | "nodes" | "stepJobs" | "follows", Args[]> = {
+  const lists: Record<"locks" | "records" | "sleepers" | "waits" | "nodes" | "stepJobs" | "follows" | "events", Args[]> = {
     locks: [],
     records: [],
     sleepers: [],
@@ -62,8 +62,9 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args {
     nodes: [],
     stepJobs: [],
     follows: [],
+    events: [],
   };
-  for (const { kind, token, unlock, jid, occurrence, record, steps, parent, batch, follow } of outcomes) {
+  for (const { kind, token, unlock, jid, occurrence, record, steps, parent, batch, follow, event } of outcomes) {
     if (unlock !== undefined) lists.locks.push({ token, key: unlock, jid });
     if (occurrence !== undefined) lists.locks.push({ token, key: "", jid });
     if (record !== undefined) {
@@ -82,6 +83,7 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args {
       lists.waits.push({ token, jid, step, state, child, outcome });
     }
     if (follow !== undefined) lists.follows.push({ token, jobs: packFollow(follow) });
+    if (event !== undefined) lists.events.push({ token, members: event });
     if (batch?.node !== undefined) {
       const { id, from, to, node, result } = batch;
       lists.nodes.push({ token, batch: id, from, to, name: node, result });

@@ -10,6 +10,7 @@ import { batchesPart } from "./batches.ts";
 import { classesPart } from "./classes.ts";
 import type { Context } from "./context.ts";
 import { Cron } from "./cron.ts";
+import { eventsPart, lastId } from "./events.ts";
 import { flowsPart } from "./flows.ts";
 import { jobsPart } from "./jobs.ts";
 import { LeaseBook } from "../ops/lease_book.ts";
@@ -17,7 +18,7 @@ import { logsPart } from "./logs.ts";
 import { Results } from "./results.ts";
 import { redisSeries } from "./series.ts";
 import { sessionsPart } from "./sessions.ts";
-import { STREAMS_CHANNEL } from "./keys.ts";
+import { EVENTS, STREAMS_CHANNEL } from "./keys.ts";
 import { stepsPart } from "./steps.ts";
 import { hasChunks, streamsPart } from "./streams.ts";
 import { transferPart } from "./transfer.ts";
@@ -41,6 +42,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
   const cron = new Cron(context, channel);
   const results = new Results(context);
   const streams = new JidChannel(context, STREAMS_CHANNEL);
+  const events = new JidChannel(context, EVENTS);
   const workers = new Workers(context, book);
   const end = new AbortController();
 
@@ -49,6 +51,9 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     if (topic === "cron") return cron.wait(stop);
     if ("work" in topic) return queueWatch.wait(topic.work, stop);
     if ("result" in topic) return results.wait(topic.result, stop);
+    if ("events" in topic) {
+      return events.wait("more", async () => await lastId(context) > topic.events, stop);
+    }
     if ("stream" in topic) {
       return streams.wait(topic.stream, () => hasChunks(context, topic.stream, topic.after), stop);
     }
@@ -68,6 +73,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
     series: redisSeries(context),
     classes: classesPart(context),
     webhooks: webhooksPart(context),
+    events: eventsPart(context),
     admin: adminPart(context),
     sessions: sessionsPart(context),
     transfer: transferPart(context),

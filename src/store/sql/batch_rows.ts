@@ -6,9 +6,11 @@
  * @module
  */
 import { type BatchEvent, type Counted, countedIn, type MemberEnd, type MemberLease } from "../../job/batch.ts";
+import { batchMembers } from "../ops/batch_notice.ts";
 import type { BatchRow, BatchSpec, Counter } from "../ops/batch_record.ts";
 import { type BatchMember, type BatchRefusal, type MemberChange, TEND_LIMIT } from "../port/batches.ts";
 import { type Body, type Engine, query } from "./body.ts";
+import { record } from "./events.ts";
 import * as flowRows from "./flow_rows.ts";
 import { partsOf } from "./step_rows.ts";
 import { followBatch } from "./webhooks.ts";
@@ -167,6 +169,7 @@ export class BatchChanges {
     yield query(`UPDATE batch SET ${event}_at = ?1 WHERE id = ?2`, [now, id]);
     if (!isPushed) return;
     if (event === "complete") {
+      yield* record(batchMembers(batch), now);
       const follow = yield* followBatch(batch, now);
       if (follow.length > 0) yield* this.#storeJobs(follow, now);
     }

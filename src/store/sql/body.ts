@@ -46,6 +46,8 @@ export interface Dialect {
   readonly like: "LIKE" | "ILIKE";
   /** Returns SQL for the text of a payload's field; `?` if the payload is unreadable. */
   fieldOf(field: string): string;
+  /** Returns SQL for the body of the event of a job's end: these members, and what the columns `jid` and `payload` have. */
+  eventBody(members: string): string;
   /** Returns a condition on the column before it: its value is among those of a `SELECT`, which is read first. */
   isIn(select: string): string;
   /** A condition on a row of `job`: the job hasn't ended. Ended ones are removed later where a store says so. */

@@ -5,6 +5,7 @@
  */
 import type { CronReading, CronRemoval, CronStore, CronWrite, StoredCron } from "../port/cron.ts";
 import { type Body, type Engine, lock, query, type Row } from "./body.ts";
+import { record } from "./events.ts";
 import { addEntry } from "./logs.ts";
 
 /** A row of the table. */
@@ -101,7 +102,7 @@ function* remove({ name, version }: CronRemoval): Body<number | undefined> {
 
 function* apply(
   engine: Engine,
-  { name, version, definition, state, jobs, awaited, records, follow = [] }: CronWrite,
+  { name, version, definition, state, jobs, awaited, records, follow = [], events = [] }: CronWrite,
   now: number,
 ): Body<number | undefined> {
   const [stored] = (yield query("SELECT * FROM cron WHERE name = ?1", [name])) as unknown as readonly CronRow[];
@@ -116,7 +117,8 @@ function* apply(
     ],
   );
   yield* engine.storeJobs([...jobs, ...follow], now);
-  for (const record of records) yield* addEntry(`cron:${name}`, record, now);
+  for (const members of events) yield* record(members, now);
+  for (const text of records) yield* addEntry(`cron:${name}`, text, now);
   if (definition !== undefined) yield* announceChange();
   return next;
 }

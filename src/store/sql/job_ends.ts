@@ -7,6 +7,7 @@
  * @module
  */
 import { COUNTED_FIELD, type MemberEnd } from "../../job/batch.ts";
+import { endMembers } from "../../job/event.ts";
 import { STEPS_FIELD } from "../../job/step.ts";
 import type { Subscription } from "../../job/webhook.ts";
 import type { Outcome } from "../port/outcomes.ts";
@@ -16,6 +17,7 @@ import type { NewRecord } from "../port/results.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import { type Body, type Engine, query, type Row } from "./body.ts";
 import { endLive } from "./cron.ts";
+import { recordEnds } from "./events.ts";
 import { inParts, inTexts } from "./in_parts.ts";
 import { type JobRow, remove } from "./job_rows.ts";
 import * as results from "./results.ts";
@@ -49,21 +51,28 @@ export class JobEnds {
   /** Dead jobs with steps, which they keep. */
   readonly #died: string[] = [];
   #hasRecords = false;
+  readonly #dialect: Engine["dialect"];
+  /** The jobs of events, by their members. */
+  readonly #events = new Map<string, number[]>();
 
-  constructor({ removeEnded, storeJobs }: Pick<Engine, "removeEnded" | "storeJobs">) {
+  constructor({ removeEnded, storeJobs, dialect }: Pick<Engine, "removeEnded" | "storeJobs" | "dialect">) {
+    this.#dialect = dialect;
     this.#removeEnded = removeEnded;
     this.#storeJobs = storeJobs;
     this.batches = new BatchChanges(storeJobs);
   }
 
-  /** Ends jobs that leave nothing but their rows. */
-  noteGone(jobs: readonly number[]): void {
+  /** Ends jobs that have succeeded and leave nothing but their rows. */
+  noteSucceeded(jobs: readonly number[]): void {
+    if (jobs.length === 0) return;
     this.#ended.push(...jobs);
+    this.#noteEvent(DEFAULT_ENDS.ack, ...jobs);
   }
 
   /** Ends a job as its worker reports, which knows what the job holds: its payload isn't read. `bury` leaves it to be dead. */
   *noteOutcome(job: number, outcome: Outcome, now: number): Body<void> {
-    const { kind, jid, unlock, occurrence, batch, parent, steps, record, follow } = outcome;
+    const { kind, jid, unlock, occurrence, batch, parent, steps, record, follow, event } = outcome;
+    if (kind === "ack" || kind === "discard" || kind === "bury") this.#noteEvent(event ?? DEFAULT_ENDS[kind], job);
     if (batch !== undefined) this.batches.noteMember(batch);
     if (parent !== undefined) yield* answerStep(parent, now);
     if (unlock !== undefined) yield* keys.unlock(unlock, jid);
@@ -101,6 +110,7 @@ export class JobEnds {
     if (how === "dead" || how === "cancelled") {
       this.#subscriptions ??= yield* subscribed();
       this.#follow.push(...followsOf(this.#subscriptions, row.payload, { type: how, at: now }));
+      this.#noteEvent(endMembers(how), row.id);
     }
     const hasSteps = row.jid !== null && row.payload.includes(`"${STEPS_FIELD}"`);
     if (hasSteps) (how === "dead" ? this.#died : this.#withSteps).push(row.jid);
@@ -120,8 +130,16 @@ export class JobEnds {
     this.#gone.push(...ids);
   }
 
+  #noteEvent(members: string, ...jobs: readonly number[]): void {
+    const known = this.#events.get(members);
+    if (known === undefined) this.#events.set(members, [...jobs]);
+    else known.push(...jobs);
+  }
+
   /** Removes the jobs that are gone, and applies what follows. */
   *apply(now: number): Body<void> {
+    for (const [members, jobs] of this.#events) yield* recordEnds(this.#dialect, jobs, members, now);
+    this.#events.clear();
     yield* remove(this.#gone);
     yield* this.#removeEnded(this.#ended);
     yield* forgetSteps(this.#withSteps);
@@ -131,6 +149,9 @@ export class JobEnds {
     yield* this.batches.apply(now);
   }
 }
+
+/** The members of events of outcomes without others. */
+const DEFAULT_ENDS = { ack: endMembers("succeeded"), discard: endMembers("failed"), bury: endMembers("dead") } as const;
 
 /** Deletes the steps of jobs. */
 function* forgetSteps(jids: readonly string[]): Body<void> {

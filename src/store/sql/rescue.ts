@@ -45,7 +45,7 @@ function* rescueSome(
     const most = limit - rescued - doomed.length;
     if (most <= 0 || budget.isSpent) return { rescued, doomed, offline, more: true, waits };
     offline.push(worker);
-    const { ended, ...running } = yield* workers.lastMoments(worker, leases.stillLeased);
+    const { ended, ...running } = yield* workers.lastMoments(worker, now, leases.stillLeased);
     const found = new BoundedRead<LeasedRow>({ limit: most, budget }, ({ payload }) => payload);
     while (found.wanted > 0) {
       found.add(

@@ -27,11 +27,11 @@ export function* settle(
   }
   if (sleeps.length > 0) yield lock(...sleeps);
   const held = yield* engine.holdLeases(worker, tokens);
-  const { ended, others, lost, discarded } = sort(outcomes, tokens, held);
+  const { ended, others, lost } = sort(outcomes, tokens, held);
   const ends = new JobEnds(engine);
-  ends.noteGone(ended);
+  ends.noteSucceeded(ended);
   let finished = ended.length;
-  let failed = discarded;
+  let failed = 0;
   let buried = 0;
   for (const [token, outcome] of others) {
     const runsAgain = outcome.kind === "release" || outcome.kind === "retry" || outcome.kind === "snooze";
@@ -51,10 +51,8 @@ export function* settle(
 
 /** Outcomes, by what there is to do. */
 interface Sorted {
-  /** Jobs of which just the row has to go. */
+  /** Jobs that have succeeded, and of which just the row has to go. */
   readonly ended: number[];
-  /** How many of these are discarded. */
-  readonly discarded: number;
   readonly others: readonly (readonly [LeaseParts, Outcome])[];
   readonly lost: string[];
 }
@@ -68,7 +66,6 @@ function sort(
   const lost: string[] = [];
   const ended: number[] = [];
   const others: [LeaseParts, Outcome][] = [];
-  let discarded = 0;
   for (let i = 0; i < outcomes.length; i++) {
     const outcome = outcomes[i]!;
     const token = tokens[i];
@@ -78,17 +75,14 @@ function sort(
     }
     held.delete(token.job);
     if (!leavesNothing(outcome)) others.push([token, outcome]);
-    else {
-      ended.push(token.job);
-      if (outcome.kind === "discard") discarded++;
-    }
+    else ended.push(token.job);
   }
-  return { ended, discarded, others, lost };
+  return { ended, others, lost };
 }
 
-/** Returns whether just the row of the job has to go, as of most jobs. */
-export function leavesNothing({ kind, unlock, occurrence, batch, parent, steps, record, follow }: Outcome): boolean {
-  return (kind === "ack" || kind === "discard") && unlock === undefined && occurrence === undefined &&
+/** Returns whether the job has succeeded and just its row has to go, as of most jobs. */
+export function leavesNothing({ kind, unlock, occurrence, batch, parent, steps, record, follow, event }: Outcome): boolean {
+  return kind === "ack" && event === undefined && unlock === undefined && occurrence === undefined &&
     batch === undefined && parent === undefined && !steps && record === undefined && follow === undefined;
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { membersOf } from "../../job/event.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
 import {
   CANCELLED_WORKER,
@@ -13,6 +14,7 @@ import {
   type WorkerStore,
 } from "../port/workers.ts";
 import { type Body, type Engine, lock, query } from "./body.ts";
+import { record } from "./events.ts";
 import { collect, send } from "./mailbox.ts";
 
 /** Workers past their heartbeat timeout. */
@@ -108,19 +110,24 @@ export function* findOffline(worker: string, now: number): Body<Offline> {
 
 /**
  * Returns what a dead worker was running when it died. Suspects without a lease had ended: they are dropped at the first call,
- * because the first steps of the rescue delete the leases of the others.
+ * because the first steps of the rescue delete the leases of the others. That call records the event of the worker.
  *
  * @param stillLeased returns which of these leases the worker still has
  */
 export function* lastMoments(
   worker: string,
+  now: number,
   stillLeased: (worker: string, tokens: readonly string[]) => Body<readonly string[]>,
 ): Body<LastMoments> {
   const [row] = yield query("SELECT suspects, alone, judged, ended FROM worker WHERE id = ?1", [worker]);
   let tokens: readonly string[] = row?.suspects ? JSON.parse(String(row.suspects)) : [];
   if (!row?.judged) {
     tokens = yield* stillLeased(worker, tokens);
-    yield query("UPDATE worker SET suspects = ?1, judged = 1 WHERE id = ?2", [JSON.stringify(tokens), worker]);
+    const judged = yield query(
+      "UPDATE worker SET suspects = ?1, judged = 1 WHERE id = ?2 AND judged = 0 RETURNING 1",
+      [JSON.stringify(tokens), worker],
+    );
+    if (judged.length > 0) yield* record(membersOf({ type: "worker.offline", worker }), now);
   }
   return { tokens, alone: row?.alone === 1, ...(typeof row?.ended === "string" && { ended: row.ended }) };
 }

@@ -30,12 +30,19 @@ export interface Context {
   readonly deadMaxAgeMs: number;
 }
 
+/** What an event has of a payload. */
+const EVENT_FIELDS = ["class", "queue", "batch", "tags"];
+
 /** The expressions of SQLite. */
 export const DIALECT: Dialect = {
   whole: (column) => `CAST(${column} AS BLOB)`,
   like: "LIKE",
   // SQLite doesn't read JSON that is nested too deeply.
   fieldOf: (field) => `CASE WHEN json_valid(payload) THEN payload ->> '$.${field}' ELSE '?' END`,
+  eventBody: (members) =>
+    `'{' || ${members} || ',' || substr(CASE WHEN json_valid(payload) THEN json_object('jid', jid, ${
+      EVENT_FIELDS.map((name) => `'${name}', payload -> '$.${name}'`).join(", ")
+    }) ELSE json_object('jid', jid) END, 2)`,
   isIn: (select) => `IN (${select})`,
   isStored: "id NOT IN (SELECT job FROM ended)",
   skipLocked: "",

@@ -3,8 +3,10 @@
  *
  * @module
  */
+import { endMembers } from "../../job/event.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { type Body, type Engine, query } from "../sql/body.ts";
+import { recordEnds } from "../sql/events.ts";
 import { trimDead } from "../sql/job_ends.ts";
 import * as jobRows from "../sql/job_rows.ts";
 import { enqueuedNow, type Promoted, toBack } from "../sql/promote.ts";
@@ -29,6 +31,7 @@ export function* promoteDue(engine: Engine, limit: number, now: number): Body<Pr
     const payload = enqueuedNow(engine, job.payload, now);
     if (payload === undefined) {
       yield* jobRows.addTo("dead", now, job.id);
+      yield* recordEnds(engine.dialect, [job.id], endMembers("dead"), now);
       buried++;
     } else {
       yield* toBack(engine, job, payload);

@@ -248,6 +248,27 @@ CREATE TABLE webhook (
   subscriptions TEXT NOT NULL -- JSON
 ) STRICT;
 
+-- Events: see port/events.ts.
+
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  body TEXT NOT NULL -- JSON
+) STRICT;
+-- At most one row: until when events are recorded.
+CREATE TABLE event_log (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  until INTEGER NOT NULL,
+  keep INTEGER NOT NULL, -- milliseconds
+  trimmed INTEGER NOT NULL DEFAULT 0 -- the ID of the last event that was dropped
+) STRICT;
+-- Gives each event its ID.
+CREATE VIEW new_event AS SELECT at, body FROM event;
+CREATE TRIGGER new_event_in INSTEAD OF INSERT ON new_event BEGIN
+  INSERT INTO event (id, at, body)
+    SELECT max(coalesce(max(id), 0) + 1, (SELECT trimmed + 1 FROM event_log), NEW.at * 1024), NEW.at, NEW.body FROM event;
+END;
+
 -- Cron entries. A write names the version that it read: see port/cron.ts.
 
 CREATE TABLE cron (

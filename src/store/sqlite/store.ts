@@ -14,6 +14,7 @@ import * as editor from "../sql/edit.ts";
 import { enqueue } from "../sql/enqueue.ts";
 import { Cron } from "../sql/cron.ts";
 import * as entries from "../sql/entries.ts";
+import { eventsPart, hasEvents } from "../sql/events.ts";
 import { readGroups } from "../sql/groups.ts";
 import { findLeases, stillLeased } from "../sql/leases.ts";
 import { logsPart } from "../sql/logs.ts";
@@ -81,6 +82,7 @@ export function sqliteStore(url: string, context: Context): Store {
     if (topic === "due") return runNow(promotion.isDueEarlier(), sql);
     if (topic === "cron") return runNow(cron.hasChanged(), sql);
     if ("result" in topic) return runNow(bodyOf(topic.result, now()), sql) !== undefined;
+    if ("events" in topic) return runNow(hasEvents(topic.events), sql);
     if ("stream" in topic) return runNow(hasChunks(topic.stream, topic.after), sql);
     if (!("work" in topic)) return runNow(hasMail(topic, now()), sql);
     const looks = topic.work.map((name) => takes.hasWork(context, name));
@@ -115,6 +117,7 @@ export function sqliteStore(url: string, context: Context): Store {
     series: sqlSeries(engine),
     classes: classesPart(engine),
     webhooks: webhooksPart(engine),
+    events: eventsPart(engine),
     admin: {
       stats: (request = {}) => engine.read((at) => stats(engine.dialect, request, at)),
       health: () => health(context),

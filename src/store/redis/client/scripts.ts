@@ -22,6 +22,7 @@ import cron from "../lua/cron.lua" with { type: "text" };
 import debounce from "../lua/debounce.lua" with { type: "text" };
 import enqueue from "../lua/enqueue.lua" with { type: "text" };
 import entries from "../lua/entries.lua" with { type: "text" };
+import events from "../lua/events.lua" with { type: "text" };
 import flows from "../lua/flows.lua" with { type: "text" };
 import groups from "../lua/groups.lua" with { type: "text" };
 import leases from "../lua/leases.lua" with { type: "text" };
@@ -136,6 +137,7 @@ export const SCRIPTS = {
   ...scripts(debounce),
   ...scripts(enqueue, "enqueue"),
   ...scripts(entries, "readDue", "readEntries"),
+  ...scripts(events, "eventsKeep", "eventsRead"),
   ...scripts(flows, "flowAdd"),
   ...scripts(groups, "readGroupRows", "slowestGroup", "wakeGroups"),
   ...scripts(leases, "countLeases", "readLeases", "reconcileLeases", "stillLeased"),

@@ -29,7 +29,7 @@ for _, name in ipairs(names) do
 end
 return result
 
---- script cronWrite(done; now, wire, maxRecords, keepMs, writes[name, version, state, awaited, verb, definition, jobs[queue, jid, payload], follow[queue, payload], records[]]): job groups pushOnce
+--- script cronWrite(done; now, wire, maxRecords, keepMs, writes[name, version, state, awaited, verb, definition, jobs[queue, jid, payload], follow[queue, payload], events[], records[]]): job groups pushOnce events
 -- Changes or removes cron entries, each if it has not changed since it was read, and pushes the jobs that follow. Sent again because its
 -- reply was lost, it changes nothing and returns the same.
 --
@@ -37,7 +37,7 @@ return result
 -- wire     7 or 8
 -- keepMs   how long to keep the result of this write
 -- writes   version: as read, 0 for none; awaited: "1" if the end of its job is awaited, else ""; verb: "define", "keep" or "remove";
---           payload: without its closing brace; follow: further jobs to push
+--           payload: without its closing brace; follow: further jobs to push; events: members of events
 -- Result   per entry its new version, that read of a removed one; 0 if it has changed
 -- O(N) for N arguments
 
@@ -95,6 +95,7 @@ for _, write in ipairs(writes) do
       call('HSET', 'jobs:cron:live', jid, name)
     end
     for _, job in ipairs(write.follow) do apart(pushOnce, now, wire, job) end
+    for _, event in ipairs(write.events) do apart(recordEvent, now, event) end
     for _, record in ipairs(write.records) do
       call('XADD', 'jobs:cron:log:' .. name, 'MAXLEN', maxRecords, '*', 'at', now, 'event', record)
     end

@@ -1,4 +1,4 @@
---- script move(done; now, number, keepMs, maxDead, maxDeadAgeMs, maxRecords, wire, moves[from, position, old, to, new, jid, record, ttl, body, follow[queue, payload]]) allow-oom: job addMember endDebounce replace trimDead takeOut failParent endJob groups batch flow records pushOnce streams
+--- script move(done; now, number, keepMs, maxDead, maxDeadAgeMs, maxRecords, wire, moves[from, position, old, to, new, jid, record, ttl, body, follow[queue, payload]]) allow-oom: job addMember endDebounce replace trimDead takeOut failParent endJob groups batch flow records pushOnce streams events
 -- Compare and move: moves each entry from one place to another if its member is still there, byte for byte. Sent again
 -- because its reply was lost, it moves nothing, and returns the same.
 --
@@ -52,6 +52,7 @@ local function move()
       elseif to == 'dead' then
         buried = true
         addMember('dead', now, new)
+        apart(recordEnd, now, '"type":"dead"', new)
       end
       if jid ~= '' then
         apart(endJob, jid, to == '')
@@ -64,7 +65,10 @@ local function move()
         if how then noteMember(batch, counted, how, node) end
       end
       for _, job in ipairs(entry.follow) do apart(pushOnce, now, wire, job) end
-      if recorded ~= '' then keepRecord(now, recorded, entry.ttl, entry.body) end
+      if recorded ~= '' then
+        keepRecord(now, recorded, entry.ttl, entry.body)
+        apart(recordEnd, now, '"type":"cancelled"', old)
+      end
       if jid ~= '' then apart(endStream, jid) end
     end
     moved[#moved + 1] = state

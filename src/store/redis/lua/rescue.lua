@@ -81,7 +81,7 @@ for w = 1, #workers, 2 do
 end
 return { waits, more, unpack(result) }
 
---- script rescue(; now, rescuer, workers[worker, suspects, leases[token, payload]]) allow-oom: job replace returnLease offline
+--- script rescue(; now, rescuer, workers[worker, suspects, leases[token, payload]]) allow-oom: job replace returnLease offline events
 -- Returns leases of offline workers to the front of their queues. Removes the workers without leases. A worker whose
 -- heartbeats have resumed keeps its leases.
 --
@@ -105,6 +105,10 @@ for _, found in ipairs(workers) do
   local deadline = call('ZSCORE', 'jobs:workers', worker)
   if deadline and tonumber(deadline) <= now and isOffline(worker, tonumber(deadline)) then
     local isRescued = false
+    local record = 'jobs:worker:' .. worker
+    if call('EXISTS', record) == 1 and call('HEXISTS', record, 'judged') == 0 then
+      apart(recordEvent, now, '"type":"worker.offline","worker":' .. cjson.encode(worker))
+    end
     for _, lease in ipairs(found.leases) do
       local token, payload = lease.token, lease.payload
       if call('HEXISTS', key, token) == 1 then

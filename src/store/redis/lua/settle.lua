@@ -1,4 +1,4 @@
---- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, wire, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], follows[token, jobs[queue, payload]], runs[first, count, batch, from, to], outcomes[kind, tokens[], delays[], payloads[]]) allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records pushOnce streams
+--- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, wire, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], follows[token, jobs[queue, payload]], events[token, members], runs[first, count, batch, from, to], outcomes[kind, tokens[], delays[], payloads[]]) allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records pushOnce streams events
 -- Ends leases: applies each outcome, deletes the lease, and counts finished and failed jobs, in one step.
 --
 -- leases    jobs:leases:WORKER
@@ -13,6 +13,7 @@
 -- nodes     of flows; from, to: old and new state; result: JSON, or ""
 -- stepJobs  jobs with steps that end; dies: "1" if they die
 -- follows   jobs to push after these; payload: without its closing brace
+-- events    members of the events of ended jobs that haven't just succeeded, failed or died
 -- runs      consecutive outcomes that a batch counts alike; first: place of the first one (from 1); from, to: old and new state
 -- outcomes  in groups of consecutive ones of a kind:
 --             "ack", "discard", "release", "return": a release of a job that has begun
@@ -37,6 +38,13 @@ for _, group in ipairs(outcomes) do
   end
 end
 
+-- Token → members of its event.
+local members = {}
+for _, event in ipairs(events) do members[event.token] = event.members end
+local function noteEnd(token, how, payload)
+  apart(recordEnd, now, members[token] or '"type":"' .. how .. '"', payload)
+end
+
 local lost = {}
 -- Token → true for each lease that this script has ended. False if nothing needs it.
 local ended = #locks + #records + #waits + #nodes + #stepJobs + #follows > 0 and {}
@@ -51,19 +59,31 @@ local function endLease(token)
   return true
 end
 
+-- Ends the leases of jobs that leave the store.
+local function endEach(tokens, how)
+  for _, token in ipairs(tokens) do
+    local payload = isRecording(now) and call('HGET', leases, token)
+    if endLease(token) and payload then noteEnd(token, how, payload) end
+  end
+end
+
 -- The same for leases that the worker holds. None is missing: a rescue that takes one away leaves a mark. They are deleted
 -- together, which is cheaper. If some are missing anyway (on a server that lost its latest writes), only their number is found.
-local function endHeldLeases(tokens)
+local function endHeldLeases(tokens, how)
   if call('EXISTS', 'jobs:rescued:' .. string.sub(leases, 13)) == 1 then
-    for _, token in ipairs(tokens) do endLease(token) end
+    endEach(tokens, how)
     return
   end
   for from = 1, #tokens, 1000 do
     local to = math.min(from + 999, #tokens)
+    local payloads = isRecording(now) and call('HMGET', leases, unpack(tokens, from, to))
     local missing = to - from + 1 - call('HDEL', leases, unpack(tokens, from, to))
     for k = to, to - missing + 1, -1 do lost[#lost + 1] = tokens[k] end
     if ended then
       for k = from, to - missing do ended[tokens[k]] = true end
+    end
+    for k = 1, payloads and to - from + 1 or 0 do
+      if payloads[k] then noteEnd(tokens[from + k - 1], how, payloads[k]) end
     end
   end
 end
@@ -71,6 +91,7 @@ end
 -- Buries a job whose payload can't be stored as its worker wants. The worker doesn't know that it ends.
 local function buryExact(exact)
   addMember('dead', now, withReason(exact))
+  apart(recordEnd, now, '"type":"dead"', exact)
   local job = jobWith(exact, 'jid"')
   if job and type(job.jid) == 'string' then
     apart(unlock, job.jid)
@@ -98,10 +119,11 @@ local dropped = 0
 local finished, failed = 0, 0
 for _, group in ipairs(outcomes) do
   local kind, tokens, payloads, before = group.kind, group.tokens, group.payloads, #lost
+  local how = (kind == 'ack' or kind == 'held ack') and 'succeeded' or 'failed'
   if kind == 'ack' or kind == 'discard' then
-    for _, token in ipairs(tokens) do endLease(token) end
+    endEach(tokens, how)
   elseif kind == 'held ack' or kind == 'held discard' then
-    endHeldLeases(tokens)
+    endHeldLeases(tokens, how)
   elseif kind == 'release' or kind == 'return' then
     for _, token in ipairs(tokens) do
       local payload = not leased[token] and call('HGET', leases, token)
@@ -119,7 +141,10 @@ for _, group in ipairs(outcomes) do
       if payload == '' then payload = call('HGET', leases, token) end
       local exact = payload and exactOf(leases, token, payload)
       payload = exact and withReason(exact) or payload
-      if endLease(token) then addMember('dead', now, payload) end
+      if endLease(token) then
+        addMember('dead', now, payload)
+        noteEnd(token, 'dead', payload)
+      end
     end
     dropped = dropped + (apart(trimDead, now, maxDead, maxDeadAgeMs) or 0)
   else

@@ -29,8 +29,8 @@ local function pushOnce(now, wire, job)
   end
 end
 
---- part announceBatch: pushOnce
--- Pushes the webhook jobs of a complete batch, or of an ended flow: as `batchNotice` and `deliveriesOf`
+--- part announceBatch: pushOnce events
+-- Records the event of a complete batch, or of an ended flow, and pushes its webhook jobs: as `batchNotice` and `deliveriesOf`
 -- (src/store/ops/batch_notice.ts, src/job/webhook.ts) make them.
 local function contains(list, one)
   if type(list) == 'string' then return list == one end
@@ -42,7 +42,7 @@ end
 
 local function announceBatch(now, id)
   local text = redis.call('GET', 'jobs:webhooks')
-  if not text then return end
+  if not text and not isRecording(now) then return end
   local names = { 'spec', 'closed_as', 'wire', 'flow', 'total', 'succeeded', 'failed', 'dead', 'cancelled', 'expired', 'deleted' }
   local row = redis.call('HMGET', 'jobs:batch:' .. id, unpack(names))
   local spec = cjson.decode(row[1])
@@ -51,13 +51,15 @@ local function announceBatch(now, id)
   if row[2] == 'cancelled' then state = 'cancelled'
   elseif row[8] ~= '0' then state = 'stuck'
   elseif row[5] == row[6] then state = 'succeeded' end
-  local data = '{"id":' .. cjson.encode(id)
-  if type(spec.name) == 'string' then data = data .. ',"name":' .. cjson.encode(spec.name) end
-  if type(spec.tags) == 'table' and #spec.tags > 0 then data = data .. ',"tags":' .. cjson.encode(spec.tags) end
-  data = data .. ',"state":"' .. state .. '"'
+  local about = ''
+  if type(spec.name) == 'string' then about = about .. ',"name":' .. cjson.encode(spec.name) end
+  if type(spec.tags) == 'table' and #spec.tags > 0 then about = about .. ',"tags":' .. cjson.encode(spec.tags) end
+  about = about .. ',"state":"' .. state .. '"'
+  apart(recordEvent, now, '"type":"' .. event .. '","batch":' .. cjson.encode(id) .. about)
+  local data = '{"id":' .. cjson.encode(id) .. about
   for i = 5, #names do data = data .. ',"' .. names[i] .. '":' .. row[i] end
   local notice = string.format('{"id":"%s-complete","type":"%s","at":%.0f,"data":%s}}', id, event, now, data)
-  for _, one in ipairs(cjson.decode(text)) do
+  for _, one in ipairs(cjson.decode(text or '[]')) do
     if (one.on == nil or contains(one.on, event)) and (one.on ~= nil or contains(spec.notify, one.name)) then
       pushOnce(now, row[3], {
         queue = 'webhooks',
