@@ -32,6 +32,7 @@ export {
   Timeout,
   WorkerDied,
 } from "./job/errors.ts";
+export type { JobEvent } from "./job/event.ts";
 export type { Payload } from "./job/job.ts";
 export type { JobOptions } from "./job/payload.ts";
 export type { EndedJob } from "./job/result.ts";

@@ -8,6 +8,7 @@ export type { AddToBatch, BatchServices } from "./client/batch.ts";
 export type { BatchOptions } from "./client/batch_options.ts";
 export type { ListRequest } from "./client/list_request.ts";
 export type { Batches, BatchStatus } from "./client/batches.ts";
+export type { EventOptions } from "./client/events.ts";
 export type { FlowNodeInput, FlowNodes } from "./client/flow_graph.ts";
 export type { FlowOptions, Flows, PushedFlow } from "./client/flows.ts";
 export type { MemberFlow } from "./client/member_flow.ts";
@@ -31,6 +32,7 @@ export type { Handler, HandlerExport, HandlerFunction, HandlerOptions } from "./
 export type { BatchEvent, Counted, MemberEnd, MemberLease } from "./job/batch.ts";
 export type { Backoff } from "./job/backoff.ts";
 export type { JobEnd, Subscription, WebhookEvent } from "./job/webhook.ts";
+export type { EventFilter, EventType } from "./job/event.ts";
 export type { JobClass, JsonArgs } from "./job/definition.ts";
 export type { ClassOptions, JobRequest } from "./job/payload.ts";
 export type { EndpointEntry, OpenCircuit, WebhookEntry, WebhookFormat } from "./job/endpoint.ts";
@@ -69,6 +71,7 @@ export type {
 } from "./store/port/batches.ts";
 export type * from "./store/port/classes.ts";
 export type * from "./store/port/webhooks.ts";
+export type * from "./store/port/events.ts";
 export type * from "./store/port/cron.ts";
 export type { StoreErrorCode } from "./store/port/errors.ts";
 export type * from "./store/port/entries.ts";

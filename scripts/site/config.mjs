@@ -33,6 +33,7 @@ const sidebar = [
       schemas: "Schemas of arguments",
       results: "Results and history",
       streams: "Streams",
+      events: "Events",
       batches: "Batches",
       flows: "Flows",
       workflows: "Workflows as code",

@@ -61,6 +61,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, Com
   },
   "Observe": {
     stats: ["print counts of jobs, queues and workers", () => import("./commands/stats.ts")],
+    events: ["print jobs, batches and flows that end, as they do", () => import("./commands/events.ts")],
     top: ["watch everything live, and act on it", () => import("./commands/top.ts")],
     doctor: ["check settings, handlers and the store", () => import("./commands/doctor.ts")],
     bench: ["measure this machine and its store", () => import("./commands/bench.ts")],

@@ -8,7 +8,8 @@
  * @module
  */
 import { awaitResult } from "../store/ops/await.ts";
-import { systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import type { JobEvent } from "../job/event.ts";
 import { checkJobClass, type JobClass, type JsonArgs } from "../job/definition.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
@@ -20,6 +21,7 @@ import type { BatchOptions } from "./batch_options.ts";
 import { Batches } from "./batches.ts";
 import { JobBuilder } from "./builder.ts";
 import { BulkInterrupted, type BulkOptions, type PushResult } from "./bulk.ts";
+import { type EventOptions, eventsOf } from "./events.ts";
 import type { FlowNodes } from "./flow_graph.ts";
 import { type FlowOptions, Flows, type PushedFlow } from "./flows.ts";
 import { KnownWebhooks } from "./known_webhooks.ts";
@@ -49,6 +51,7 @@ const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024;
  */
 export class Client {
   readonly #store: ClientStore;
+  readonly #clock: Clock;
   readonly #classes: KnownClasses;
   readonly #pusher: Pusher;
   /** The options of the classes that this program has registered. */
@@ -69,6 +72,7 @@ export class Client {
     }
     const { store, clock = systemClock } = options;
     this.#store = store;
+    this.#clock = clock;
     if (options.jobs !== undefined && !Array.isArray(options.jobs)) {
       throw new TypeError(`Invalid "jobs": expected a list such as [Greet], found ${typeof options.jobs}`);
     }
@@ -202,6 +206,31 @@ export class Client {
   async signal(key: string, data: unknown = true, options: SignalOptions = {}): Promise<SignalResult> {
     if (this.#store.steps === undefined) throw new Error("Cannot send a signal here: this client's store has no steps");
     return await sendSignal(this.#store.steps, key, data, options);
+  }
+
+  /**
+   * Yields what ends: jobs, batches and flows, missed runs of cron entries, offline workers. The next events are read when the loop has
+   * used those before. A program that starts again continues with the ID of the last event that it has used. While the store is
+   * unreachable, the loop waits. An event of type `gap` stands for events that were no longer kept, or for a time without records.
+   *
+   * Events are recorded while something reads them, and for an hour after; with the setting `retention.events`, for longer.
+   *
+   * @example
+   * ```ts
+   * import { Client, openStore } from "@jobs/jobs";
+   *
+   * await using store = await openStore("sqlite::memory:");
+   * const client = new Client({ store });
+   * for await (const event of client.events({ type: ["dead"], class: ["Import*"], signal: AbortSignal.timeout(10) })) {
+   *   console.log(event.id, event.jid, event.error?.message);
+   * }
+   * ```
+   *
+   * @throws {InvalidPayload} if an option is invalid
+   * @throws {Error} in an isolated job, which has no store
+   */
+  events(options: EventOptions = {}): AsyncGenerator<JobEvent, void> {
+    return eventsOf(this.#store, this.#clock, options);
   }
 
   /** Returns the options of a class that this program or a worker has registered; empty for any other class. */

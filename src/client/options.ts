@@ -8,6 +8,7 @@ import type { JobClass, JsonArgs } from "../job/definition.ts";
 import type { ClassOptions, JobOptions } from "../job/payload.ts";
 import type { BatchStore } from "../store/port/batches.ts";
 import type { ClassStore } from "../store/port/classes.ts";
+import type { EventStore } from "../store/port/events.ts";
 import type { FlowStore } from "../store/port/flows.ts";
 import type { JobStore } from "../store/port/jobs.ts";
 import type { ResultStore } from "../store/port/results.ts";
@@ -35,6 +36,8 @@ export interface ClientStore {
   readonly admin?: object;
   /** Without it, the client knows only the classes that its program registers. */
   readonly classes?: Pick<ClassStore, "read">;
+  /** Without it, as in an isolated process, the client cannot read events. */
+  readonly events?: EventStore;
   /** Without it, the client doesn't check the webhooks that jobs notify. */
   readonly webhooks?: Pick<WebhookStore, "read">;
 }

@@ -269,6 +269,12 @@ export const SETTINGS = {
     default: 0,
     about: "keep a record of every finished job this long, for jobs list finished; at most 100,000 records",
   }),
+  eventTtlMs: setting<number>({
+    key: "retention.events",
+    kind: duration(0),
+    default: 0,
+    about: "record events, and keep them this long; at most about 100,000. 0: only while something reads them",
+  }),
   traceStyle: setting<"link" | "child">({
     key: "traceStyle",
     kind: oneOf("link", "child"),

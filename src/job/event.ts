@@ -1,13 +1,14 @@
 /**
- * Events: what has ended, in one log of the store that programs follow. An event is written in the step that ends its subject.
+ * Events: the ends of jobs, batches and flows and other things that happen, in one log of the store that programs follow. An event is written in the step that ends its subject.
  *
  * A store keeps the **members** of an event: JSON text without braces, of which it knows nothing but the job's own fields.
  *
  * @module
  */
+import { closestWord } from "./suggest.ts";
 import { JOB_ENDS, type JobEnd, matches } from "./webhook.ts";
 
-/** What has happened. `gap`: events were not kept, or not recorded. */
+/** A type of event. `gap`: events were not kept, or not recorded. */
 export type EventType = JobEnd | "batch.complete" | "flow.ended" | "cron.missed" | "worker.offline" | "gap";
 
 /** The types of events, without `gap`. */
@@ -26,7 +27,7 @@ const MAX_MESSAGE = 300;
 export interface JobEvent {
   /** Its position in the log: later events have greater ones. */
   readonly id: number;
-  /** What has happened. */
+  /** Its type. */
   readonly type: EventType;
   /** When, in epoch milliseconds. */
   readonly at: number;
@@ -60,6 +61,7 @@ export interface JobEvent {
 
 /** Which events to read. Those that have a value must match each given list; a gap always does. */
 export interface EventFilter {
+  /** Types. */
   readonly type?: readonly EventType[];
   /** Names or patterns such as `Import*`. */
   readonly class?: readonly string[];
@@ -69,6 +71,16 @@ export interface EventFilter {
   readonly batch?: readonly string[];
   /** One of these tags. */
   readonly tag?: readonly string[];
+}
+
+/** Returns what is wrong with a list of types, after its name: `"ded"; did you mean dead?`. Undefined if nothing is. */
+export function wrongType(types: readonly string[]): string | undefined {
+  const unknown = types.find((type) => EVENT_TYPES.every((one) => one !== type));
+  if (unknown === undefined) return undefined;
+  const meant = closestWord(unknown, EVENT_TYPES);
+  return `"${unknown.slice(0, 40)}"; ${
+    meant === undefined ? `expected one of ${EVENT_TYPES.join(", ")}` : `did you mean ${meant}?`
+  }`;
 }
 
 /** Returns the members of the event of a job's end. */
@@ -86,10 +98,13 @@ export function membersOf(event: Omit<JobEvent, "id" | "at">): string {
 }
 
 /** Returns the event in the body that a store has kept. Members of the wrong type are left out: payloads have fields of any type. */
-export function readEvent({ id, at, body }: { readonly id: number; readonly at: number; readonly body: string }): JobEvent {
+export function readEvent(
+  { id, at, body }: { readonly id: number; readonly at: number; readonly body: string },
+): JobEvent {
   const read = JSON.parse(body) as Record<string, unknown>;
   const event: Record<string, unknown> = { id, type: read["type"], at };
   for (const [name, is] of MEMBERS) if (is(read[name])) event[name] = read[name];
+  if (event["class"] !== undefined) event["queue"] ??= "default";
   return event as unknown as JobEvent;
 }
 

@@ -113,7 +113,12 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const counters = new Counters();
   const classSync = loop(new ClassSync({ store, registry, clock }));
   const announcer = options.guest?.announcer ??
-    new Announcer({ store, clock, configured: settings.webhooks?.map(({ subscription }) => subscription) });
+    new Announcer({
+      store,
+      clock,
+      configured: settings.webhooks?.map(({ subscription }) => subscription),
+      eventTtlMs: settings.eventTtlMs,
+    });
   const hooks = options.hooks ?? {};
   const forHooks = { log: log("launcher"), clock };
 

@@ -136,8 +136,10 @@ Deno.test("class sync declares classes once a day, and its first attempt counts 
 });
 
 Deno.test("the announcer reads the subscriptions every 15 s, and replaces them once if some are configured", async () => {
+  const kept: number[] = [];
+  const events = { keep: (ms: number) => Promise.resolve(void kept.push(ms)) };
   const make = ({ clock, answer }: Parts) =>
-    new Announcer({ store: { webhooks: { read: answer, declare: answer } }, clock });
+    new Announcer({ store: { webhooks: { read: answer, declare: answer }, events }, clock });
   await restsAndRetries(make, { more: [], none: undefined, restMs: 15_000 });
   const declared: unknown[] = [];
   const clock = new FakeClock();
@@ -145,11 +147,12 @@ Deno.test("the announcer reads the subscriptions every 15 s, and replaces them o
     read: () => Promise.resolve([]),
     declare: (given: unknown) => Promise.resolve(void declared.push(given)),
   };
-  const configured = new Announcer({ store: { webhooks }, clock, configured: [{ name: "a" }] });
+  const configured = new Announcer({ store: { webhooks, events }, clock, configured: [{ name: "a" }], eventTtlMs: 5 });
   await configured.step();
   await configured.step();
   await configured.attempted;
   assertEquals(declared, [[{ name: "a" }]]);
+  assertEquals(kept.slice(-2), [5, 5]);
 });
 
 Deno.test("the metrics recorder stores counts late in each minute, and reports an outage once", async () => {

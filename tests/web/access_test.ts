@@ -38,7 +38,14 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     ...["/batches", "/batches/:id", "/flows", "/flows/:id", "/cron", "/cron/:name"],
     ...["/api/v1", "/api/v1/openapi.json", "/api/v1/jobs", "/api/v1/jobs/:jid", "/api/v1/finished"],
     ...["/api/v1/stats", "/api/v1/history", "/api/v1/audit", "/api/v1/queues", "/api/v1/queues/:name/groups"],
-    ...["/api/v1/workers", "/api/v1/classes", "/api/v1/tokens", "/api/v1/settings", "/api/v1/operations"],
+    ...[
+      "/api/v1/workers",
+      "/api/v1/classes",
+      "/api/v1/tokens",
+      "/api/v1/settings",
+      "/api/v1/operations",
+      "/api/v1/events",
+    ],
     ...[
       "/api/v1/jobs/:jid/steps",
 

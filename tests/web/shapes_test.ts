@@ -7,6 +7,7 @@ import { newToken } from "../../src/web/auth/accounts.ts";
 import { API_ROUTES } from "../../src/web/api/routes.ts";
 import { fillShop } from "./shop.ts";
 import { onBothStores } from "./site.ts";
+import { inDead, jid, job } from "../store_contract/jobs.ts";
 import { keepRecord } from "../support/records.ts";
 
 const [boss, mail] = [newToken(), newToken()];
@@ -100,6 +101,9 @@ onBothStores("each response to a GET has the fields of its shape, and no others"
   assertEquals((await check(`/jobs/${second.jid}`, "/jobs/{jid}")).waiting.name, "b");
   const { entries: [entry] } = await check("/cron");
   await check(`/cron/${encodeURIComponent(entry.name)}`, "/cron/{name}");
+  assertEquals((await check("/events")).events, [], "it begins with the next one");
+  await inDead(store, "host:9:aaaaaaaaaaaa", [job(9)]);
+  assertEquals((await check("/events?after=0&type=dead")).events[0].jid, jid(9));
   // The data of a stream of events is read in tests/server/job_streams_test.ts.
   const reads = API_ROUTES.filter(({ method, streams }) => method === "GET" && streams !== true).map(({ path }) =>
     path

@@ -7,6 +7,7 @@
 import { batchListShape, batchShape, flowListShape, shownFlowShape } from "../../operator/shapes/batches.ts";
 import * as changes from "../../operator/shapes/changes.ts";
 import { cronCheckShape, entryListShape, historyShape, nextRunsShape } from "../../operator/shapes/cron.ts";
+import { eventShape } from "../../operator/shapes/events.ts";
 import { finishedPageShape, finishedShape } from "../../operator/shapes/finished.ts";
 import { errorsShape, foundShape, jobPageShape, shownJobShape } from "../../operator/shapes/jobs.ts";
 import { groupPageShape, limitListShape, queueShape } from "../../operator/shapes/queues.ts";
@@ -75,6 +76,7 @@ export const OUTPUTS: readonly Output[] = [
   { command: "jobs cron check", shape: cronCheckShape },
   { command: "jobs workers", shape: workerListShape },
   { command: "jobs stats", shape: statsShape },
+  { command: "jobs events", shape: eventShape, isLines: true },
   { command: "jobs top --once", shape: topShape },
   { command: "jobs retry", shape: changes.editedShape("retried") },
   { command: "jobs kill", shape: changes.editedShape("killed") },

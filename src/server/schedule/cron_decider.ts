@@ -10,6 +10,7 @@ import { countRecords } from "../../cron/counts.ts";
 import { type CronDefinition, readState, stateText } from "../../cron/definition.ts";
 import { type CronRecord, decideRuns } from "../../cron/occurrence.ts";
 import { type CronState, heldUntil, plan } from "../../cron/plan.ts";
+import { membersOf } from "../../job/event.ts";
 import { JidMaker } from "../../job/jid.ts";
 import type { NewJob } from "../../store/port/jobs.ts";
 import type { CronWrite, StoredCron } from "../../store/port/cron.ts";
@@ -96,6 +97,7 @@ export class CronDecider {
     const { jobs, records } = await buildOccurrences(this.#client, definition, decided);
     const state = countRecords(decided.state, records);
     const follow = records.flatMap((record) => this.#follow(definition, record));
+    const events = records.flatMap((record) => eventOf(definition, record));
     const write: CronWrite = {
       name,
       version: stored?.version ?? 0,
@@ -103,6 +105,7 @@ export class CronDecider {
       state: stateText(state),
       jobs,
       ...(follow.length > 0 && { follow }),
+      ...(events.length > 0 && { events }),
       awaited: state.waiting !== undefined,
       records: records.map((record) => JSON.stringify(record)),
     };
@@ -165,4 +168,12 @@ export class CronDecider {
     this.#report.records(name, records);
     return planned.next ?? Infinity;
   }
+}
+
+/** Returns the members of the event of missed runs. */
+function eventOf({ name, class: className, options }: CronDefinition, record: CronRecord): string[] {
+  if (record.outcome !== "missed") return [];
+  const queue = typeof options["queue"] === "string" ? options["queue"] : undefined;
+  const about = { entry: name, class: className, ...(queue !== undefined && { queue }), count: record.count ?? 1 };
+  return [membersOf({ type: "cron.missed", ...about })];
 }

@@ -1,5 +1,6 @@
 /**
- * The announcer: makes the jobs of webhooks that follow from what a worker ends. They are stored with that end.
+ * The announcer: makes the jobs of webhooks that follow from what a worker ends. They are stored with that end. It also tells the store
+ * for how long to record events, and to drop old ones.
  *
  * It knows the subscriptions as the store had them up to {@linkcode REFRESH_MS} ago: another worker may have started with others.
  *
@@ -17,6 +18,7 @@ import {
   type Subscription,
 } from "../../job/webhook.ts";
 import type { EndedFacts, EndListener } from "../../store/ops/outcome.ts";
+import type { EventStore } from "../../store/port/events.ts";
 import type { NewJob } from "../../store/port/jobs.ts";
 import type { WebhookStore } from "../../store/port/webhooks.ts";
 import type { LoopBody } from "../component.ts";
@@ -25,10 +27,12 @@ import type { LoopBody } from "../component.ts";
 const REFRESH_MS = 15_000;
 
 export interface AnnouncerOptions {
-  readonly store: { readonly webhooks: WebhookStore };
+  readonly store: { readonly webhooks: WebhookStore; readonly events: Pick<EventStore, "keep"> };
   readonly clock: Clock;
   /** The subscriptions of this worker's configuration, which replace those of the store. Default: none are configured. */
   readonly configured?: readonly Subscription[] | undefined;
+  /** How long the store keeps events. Default 0: it records them while there are readers. */
+  readonly eventTtlMs?: number | undefined;
 }
 
 export class Announcer implements LoopBody<void>, EndListener {
@@ -51,11 +55,12 @@ export class Announcer implements LoopBody<void>, EndListener {
   }
 
   async step(): Promise<void> {
-    const { store: { webhooks }, configured, clock } = this.#options;
+    const { store: { webhooks, events }, configured, clock, eventTtlMs = 0 } = this.#options;
     try {
       if (configured !== undefined && !this.#isDeclared) await webhooks.declare(configured);
       this.#isDeclared = true;
       this.#subscriptions = await webhooks.read();
+      await events.keep(eventTtlMs);
       this.#freshUntil = clock.monotonic() + REFRESH_MS;
     } finally {
       this.#attempted.resolve();

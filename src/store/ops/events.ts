@@ -7,12 +7,15 @@
 import type { Clock } from "../../clock.ts";
 import { type EventFilter, type JobEvent, passes, readEvent } from "../../job/event.ts";
 import { type EventStore, IDS_PER_MS } from "../port/events.ts";
+import { StoreError } from "../port/errors.ts";
 import type { ServerStore } from "../port/store.ts";
 
 /** Events are recorded for this time after a read. */
 export const READER_KEEP_MS = 3_600_000;
 /** A reader that waits for events says so this often. */
 const RENEW_MS = 60_000;
+/** The pause before another attempt to reach the store. */
+const RETRY_MS = 1_000;
 
 /** The parts of the store that events are read from. */
 export interface EventReader extends Pick<ServerStore, "watch"> {
@@ -54,8 +57,9 @@ export async function readEvents(
 }
 
 /**
- * Yields events as they are recorded, a page at a time; a page without events when the filter has left out all of it. Ends when the signal
- * aborts or the store closes. The caller decides when it reads on: nothing gathers here.
+ * Yields events as they are recorded, a page at a time; a page without events when the filter has left out all of it, and at first without
+ * `after`, so that the caller knows where it begins. Ends when the signal aborts or the store closes. While the store is unreachable, it
+ * waits. The caller decides when it reads on: nothing gathers here.
  */
 export async function* followEvents(
   store: EventReader,
@@ -63,22 +67,34 @@ export async function* followEvents(
 ): AsyncGenerator<ReadEvents> {
   let last = after;
   let renewAt = -Infinity;
-  while (!signal.aborted) {
+  /** Returns the next page; undefined if there is none yet. */
+  const next = async (): Promise<ReadEvents | undefined> => {
     if (clock.monotonic() >= renewAt) {
       await store.events.keep(READER_KEEP_MS);
       renewAt = clock.monotonic() + RENEW_MS;
     }
+    const isFirst = last === undefined;
     last ??= await store.events.last();
     const page = await readEvents(store, last, { filter });
-    if (!page.isEnd) {
-      last = page.last;
-      yield page;
+    last = page.last;
+    return page.isEnd && !isFirst ? undefined : page;
+  };
+  while (!signal.aborted) {
+    try {
+      const page = await next();
+      if (page !== undefined) {
+        yield page;
+        continue;
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError && error.transient)) throw error;
+      await clock.sleep(RETRY_MS, signal);
       continue;
     }
     const renewal = new AbortController();
     const stop = AbortSignal.any([signal, renewal.signal]);
     const renew = clock.sleep(renewAt - clock.monotonic(), stop).then(() => renewal.abort());
-    const isOpen = await store.watch({ events: last }, stop);
+    const isOpen = await store.watch({ events: last! }, stop);
     const isOver = !isOpen && !renewal.signal.aborted;
     renewal.abort();
     await renew;

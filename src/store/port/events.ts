@@ -1,6 +1,6 @@
 /**
- * The events part of the store port: one log of what has ended. Each event is written in the step that ends its subject, so that none
- * is lost and none is told of what didn't happen.
+ * The events part of the store port: one log of ends. Each event is written in the step that ends its subject, so that none is lost, and
+ * none is recorded of an end that didn't happen.
  *
  * Whether the store records is decided by the store in that step: {@linkcode EventStore.keep} sets until when. So processes can't
  * disagree, and a store that records nothing pays for one look per step.
@@ -11,11 +11,12 @@
  * @module
  */
 
-/** The log keeps about this many events. */
+/** The log keeps about this many events. Redis has the number in its script (`lua/events.lua`). */
 export const MAX_EVENTS = 100_000;
 
-/** A page has at most this many events, and no more characters than this, but at least one event. */
+/** A page has at most this many events. */
 export const MAX_PAGE_EVENTS = 500;
+/** A page has no more characters than this, but at least one event. */
 export const MAX_PAGE_EVENT_CHARACTERS = 256 * 1024;
 
 /** IDs of events in one millisecond; further ones continue in the next. */
@@ -23,6 +24,7 @@ export const IDS_PER_MS = 1_024;
 
 /** An event as it is kept. */
 export interface StoredEvent {
+  /** Its ID. */
   readonly id: number;
   /** Epoch milliseconds. */
   readonly at: number;
@@ -32,6 +34,7 @@ export interface StoredEvent {
 
 /** A page of the log. */
 export interface EventPage {
+  /** The events, oldest first. */
   readonly events: readonly StoredEvent[];
   /** The ID of the last event after the requested one that is no longer kept; absent if none is missing. */
   readonly missing?: number;

@@ -64,7 +64,7 @@ export interface ServerStore extends AsyncDisposable {
   readonly classes: ClassStore;
   /** Which webhook gets which events. */
   readonly webhooks: WebhookStore;
-  /** The log of what has ended. */
+  /** The log of events. */
   readonly events: EventStore;
 
   /**

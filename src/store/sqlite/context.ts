@@ -30,7 +30,7 @@ export interface Context {
   readonly deadMaxAgeMs: number;
 }
 
-/** What an event has of a payload. */
+/** The fields of a payload that an event has. */
 const EVENT_FIELDS = ["class", "queue", "batch", "tags"];
 
 /** The expressions of SQLite. */

@@ -56,7 +56,7 @@ export function openApiDocument(routes: readonly ApiRoute[], base: string): Reco
 }
 
 function operation(
-  { method, path, about, query = {}, body, answer, streams = false }: ApiRoute,
+  { method, path, about, query = {}, body, answer, streams = false, alsoStreams = false }: ApiRoute,
 ): Record<string, unknown> {
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   return {
@@ -77,7 +77,10 @@ function operation(
     responses: {
       "200": {
         description: streams ? "The data of each event" : "Done",
-        content: { [streams ? "text/event-stream" : "application/json"]: { schema: answer } },
+        content: {
+          [streams ? "text/event-stream" : "application/json"]: { schema: answer },
+          ...(alsoStreams && { "text/event-stream": { schema: { type: "string" } } }),
+        },
       },
       default: {
         description: "The error",

@@ -27,6 +27,8 @@ export interface ApiRoute {
   readonly answer: JsonSchema;
   /** Whether the response is a stream of events, and `answer` the data of one. */
   readonly streams?: boolean;
+  /** Whether a client that accepts a stream of events gets one, of single elements of the answer. */
+  readonly alsoStreams?: boolean;
   /** Of a route that reads: describes the response. */
   readonly shape?: Shape<unknown>;
   /** Handles a request. */

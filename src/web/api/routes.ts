@@ -11,6 +11,7 @@ import type { Services, WebEnv } from "../services.ts";
 import { actionRoutes } from "./actions.ts";
 import { batchRoutes } from "./batches.ts";
 import { cronRoutes } from "./cron.ts";
+import { eventsRoute } from "./events.ts";
 import { jobRoutes } from "./jobs.ts";
 import { allowFields, allowParameters, objectOf } from "./json.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -28,6 +29,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...stateRoutes,
   ...stepRoutes,
   streamRoute,
+  eventsRoute,
   ...batchRoutes,
   ...cronRoutes,
   ...workRoutes,
