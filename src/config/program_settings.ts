@@ -90,6 +90,8 @@ export interface ServerSettings {
     readonly failures?: Duration;
     /** Keeps a record of every finished job this long. Default 0. */
     readonly succeeded?: Duration;
+    /** Records events, and keeps them this long. Default 0: only while something reads them. */
+    readonly events?: Duration;
   };
   /** The span of an attempt links to the span of its push, or is its child. Default `link`. */
   readonly traceStyle?: "link" | "child";

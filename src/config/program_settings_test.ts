@@ -30,7 +30,7 @@ const ALL: Required<ServerSettings> = {
   maxRescues: 1,
   maxRetries: 1,
   maxPayloadBytes: 2_000,
-  retention: { deadJobs: 1, deadAge: "1d", results: "1h", failures: "1h", succeeded: "1h" },
+  retention: { deadJobs: 1, deadAge: "1d", results: "1h", failures: "1h", succeeded: "1h", events: "1h" },
   traceStyle: "child",
   log: { level: "warn", format: "json", file: "log" },
   web: {

@@ -34,6 +34,7 @@ async function check(bench: Bench, command: string, args: readonly string[], cod
 
 Deno.test("every command prints with --json the fields that docs/reference/json.md lists", async () => {
   await using bench = await Bench.open();
+  await bench.store.events.keep(3_600_000);
   const push = async (...args: string[]) =>
     (await check(bench, "jobs push CLASS", ["push", ...args]) as { jid: string }).jid;
   await Deno.writeTextFile(`${bench.folder}/bulk`, "[1]\n[2]\n[3]\n");
@@ -141,6 +142,7 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     await check(bench, "jobs list STATE", ["list", "dead"]);
     await check(bench, "jobs list finished", ["list", "finished"]);
     await check(bench, "jobs errors", ["errors"]);
+    await check(bench, "jobs events", ["events"]);
     await check(bench, "jobs find", ["find", "no such account"]);
     await check(bench, "jobs quiet|stop", ["stop", "--all"]);
     await server.status();

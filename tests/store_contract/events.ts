@@ -92,10 +92,20 @@ export const events: Cases = {
     for (const { at } of read) assert(Math.abs(at - t.now()) < SLACK_MS);
     assertEquals(read.map(({ id: _, at: __, ...event }) => event), [
       { type: "succeeded", jid: jid(1), class: 'Bil"ling::Ä', queue: "low", batch, tags: ["a", "ä"] },
-      { type: "dead", jid: jid(2), class: "HardJob", queue: "default", error: { class: "Boom", message: "x".repeat(300) } },
-      read[2]!.class === undefined
-        ? { type: "failed", jid: jid(3), error: { class: "E", message: 'a "b"\n' } }
-        : { type: "failed", jid: jid(3), class: "HardJob", queue: "default", error: { class: "E", message: 'a "b"\n' } },
+      {
+        type: "dead",
+        jid: jid(2),
+        class: "HardJob",
+        queue: "default",
+        error: { class: "Boom", message: "x".repeat(300) },
+      },
+      read[2]!.class === undefined ? { type: "failed", jid: jid(3), error: { class: "E", message: 'a "b"\n' } } : {
+        type: "failed",
+        jid: jid(3),
+        class: "HardJob",
+        queue: "default",
+        error: { class: "E", message: 'a "b"\n' },
+      },
     ]);
     assertEquals((await t.holding("secret")).some((name) => name.includes("event")), false);
   },

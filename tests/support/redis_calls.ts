@@ -33,6 +33,9 @@ export const WRITING: Readonly<Record<string, Script>> = Object.fromEntries(
     .filter(([, { text }]) => !text.slice(0, text.indexOf("\n")).includes("no-writes")),
 );
 
+/** Events are recorded. */
+const RECORDING = [`HSET jobs:events:log until ${LATER} keep 1000`];
+
 /** Calls of each script that may write. */
 export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   announce: [
@@ -111,10 +114,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   cronWrite: [
     call(
       "jobs:cron:done:w",
-      `0 8 10 1000 1 e 1 {} 1 define {} 1 default j2 ${open("j2")} 0 1 r2`,
-      CRON,
+      `0 8 10 1000 1 e 1 {} 1 define {} 1 default j2 ${open("j2")} 0 1 "type":"cron.missed" 1 r2`,
+      [...CRON, ...RECORDING],
     ),
-    call("jobs:cron:done:w", '0 8 10 1000 1 e 1 "" "" remove "" 0 0 0', CRON),
+    call("jobs:cron:done:w", '0 8 10 1000 1 e 1 "" "" remove "" 0 0 0 0', CRON),
   ],
   declareClasses: [
     call("jobs:classes", "0 1000 1 A {}", [
@@ -157,6 +160,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
         `1 {"class":"A","jid":" "} 0 1 now default 1 ${payload("j2")} 0`,
       [],
     ),
+  ],
+  eventsKeep: [
+    call("", "0 1000", []),
+    call("", "0 1000", ["HSET jobs:events:log until 1 keep 1000", "XADD jobs:events 1-0 at 1 before 0 body {}"]),
   ],
   flowAdd: [call("", `0 f 1 o2 1 {"queue":"default"} [] ${open("o2")}`, FLOW)],
   flowImport: [
@@ -321,7 +328,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call(
       LEASES,
       `0 10 100000 10 8 2 ${TOKEN} u j1 ${TOKEN} "" j1 1 ${TOKEN} j1 1000 {} 1 t3 j 1 ${TOKEN} j w succeeded "" "value":1 ` +
-        `0 2 ${TOKEN} j1 "" t5 j 1 0 1 1 1 b pending succeeded ` +
+        `0 2 ${TOKEN} j1 "" t5 j 1 0 1 t5 "type":"dead" 1 1 1 b pending succeeded ` +
         `5 ack 1 ${TOKEN} 0 0 release 1 ${GROUPED} 0 0 ` +
         `retry 1 t2 1 1000 1 ${payload("j12", `,"on_duplicate":"replace"`)} ` +
         `schedule 1 t3 1 1000 1 ${payload("j13")} dead 1 t5 0 1 ${payload("j15")}`,
@@ -332,6 +339,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
         ...CRON,
         ...BATCHES,
         ...LEASED,
+        ...RECORDING,
         `HSET ${LEASES} t2 ${payload("j12")} t3 ${payload("j13")} t5 ${payload("j15")}`,
         `SET jobs:unique-of:j12 u2 PX 100000`,
         `ZADD dead 1 ${payload("j16", `,"batch":"b","batch_counted":"dead"`)}`,
@@ -341,7 +349,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     call(
       LEASES,
-      `0 10 100000 10 8 0 0 0 0 0 0 0 0 1 release 1 ${GROUPED} 0 0`,
+      `0 10 100000 10 8 0 0 0 0 0 0 0 0 0 1 release 1 ${GROUPED} 0 0`,
       [...GROUPS, ...LEASED, ...CANCELLED],
       [
         '"j2"',
@@ -349,7 +357,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     call(
       LEASES,
-      `0 10 100000 10 8 0 0 0 0 1 ${TOKEN} f pending succeeded n {} 0 0 0 1 held·ack 1 ${TOKEN} 0 0`,
+      `0 10 100000 10 8 0 0 0 0 1 ${TOKEN} f pending succeeded n {} 0 0 0 0 1 held·ack 1 ${TOKEN} 0 0`,
       [
         ...FLOW,
         ...LEASED,

@@ -200,6 +200,14 @@ export const USUAL_CASES: Readonly<Record<string, Given>> = {
   "classes.read": (store) => () => store.classes.read(),
   "webhooks.declare": (store) => () => store.webhooks.declare([{ name: "a", on: ["dead"] }]),
   "webhooks.read": (store) => () => store.webhooks.read(),
+  "events.keep": (store) => () => store.events.keep(HOUR_MS),
+  "events.last": (store) => () => store.events.last(),
+  "events.read": async (store) => {
+    await store.events.keep(HOUR_MS);
+    const { worker, token } = await leased(store);
+    await store.jobs.settle(worker, [{ kind: "ack", token }]);
+    return () => store.events.read(0);
+  },
   "admin.stats": async (store) => {
     await queued(store);
     return () => store.admin.stats();

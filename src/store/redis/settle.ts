@@ -54,7 +54,10 @@ export async function settle(
 
 /** Returns the lists of the script. */
 function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args {
-  const lists: Record<"locks" | "records" | "sleepers" | "waits" | "nodes" | "stepJobs" | "follows" | "events", Args[]> = {
+  const lists: Record<
+    "locks" | "records" | "sleepers" | "waits" | "nodes" | "stepJobs" | "follows" | "events",
+    Args[]
+  > = {
     locks: [],
     records: [],
     sleepers: [],

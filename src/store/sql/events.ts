@@ -5,7 +5,13 @@
  * @module
  */
 import { membersOf } from "../../job/event.ts";
-import { type EventPage, type EventStore, MAX_EVENTS, MAX_PAGE_EVENT_CHARACTERS, MAX_PAGE_EVENTS } from "../port/events.ts";
+import {
+  type EventPage,
+  type EventStore,
+  MAX_EVENTS,
+  MAX_PAGE_EVENT_CHARACTERS,
+  MAX_PAGE_EVENTS,
+} from "../port/events.ts";
 import { type Body, type Dialect, type Engine, lock, query } from "./body.ts";
 import { inParts } from "./in_parts.ts";
 
@@ -49,7 +55,8 @@ export function eventsPart(engine: Engine): EventStore {
   return {
     keep: (ms) => keep(engine, ms),
     last: () => engine.read(lastId),
-    read: (after, limit = MAX_PAGE_EVENTS) => engine.readMoment(() => readPage(after, Math.min(limit, MAX_PAGE_EVENTS))),
+    read: (after, limit = MAX_PAGE_EVENTS) =>
+      engine.readMoment(() => readPage(after, Math.min(limit, MAX_PAGE_EVENTS))),
   };
 }
 

@@ -81,7 +81,9 @@ function sort(
 }
 
 /** Returns whether the job has succeeded and just its row has to go, as of most jobs. */
-export function leavesNothing({ kind, unlock, occurrence, batch, parent, steps, record, follow, event }: Outcome): boolean {
+export function leavesNothing(
+  { kind, unlock, occurrence, batch, parent, steps, record, follow, event }: Outcome,
+): boolean {
   return kind === "ack" && event === undefined && unlock === undefined && occurrence === undefined &&
     batch === undefined && parent === undefined && !steps && record === undefined && follow === undefined;
 }

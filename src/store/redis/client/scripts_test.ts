@@ -127,13 +127,14 @@ Deno.test("keys and arguments are packed by their names, and a list with its len
     verb: "keep",
     definition: undefined,
     follow: [],
+    events: [],
     records: ["r"],
   };
   const job = { queue: "q", jid: "j", payload: "{" };
   const head = { done: "d", now: "0", wire: 8, maxRecords: 10, keepMs: 5 };
   const [verb, sha, ...packed] = SCRIPTS.cronWrite.command({ ...head, writes: [{ ...write, jobs: [job] }] });
   assertEquals([verb, sha], ["EVALSHA", SCRIPTS.cronWrite.sha]);
-  assertEquals(packed.join(" "), "1 d 0 8 10 5 1 e 1  1 keep  1 q j { 0 1 r");
+  assertEquals(packed.join(" "), "1 d 0 8 10 5 1 e 1  1 keep  1 q j { 0 0 1 r");
   for (const writes of [[{ ...write, jobs: [{ ...job, at: 1 }] }], [{ ...write, jobs: [{ queue: "q", jid: "j" }] }]]) {
     assertThrows(() => SCRIPTS.cronWrite.command({ ...head, writes }), TypeError, "Script cronWrite: ");
   }

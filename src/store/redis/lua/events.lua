@@ -57,6 +57,8 @@ end
 -- O(N) for at most 1,000 events
 
 local call = redis.call
+-- Fail on a key of the wrong type before anything is written.
+call('XLEN', 'jobs:events')
 ms = tonumber(ms)
 local till, kept = unpack(call('HMGET', 'jobs:events:log', 'until', 'keep'))
 if ms > 0 and now + ms >= tonumber(till or 0) then

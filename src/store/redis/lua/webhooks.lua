@@ -29,7 +29,7 @@ local function pushOnce(now, wire, job)
   end
 end
 
---- part announceBatch: pushOnce events
+--- part announceBatch: job pushOnce events
 -- Records the event of a complete batch, or of an ended flow, and pushes its webhook jobs: as `batchNotice` and `deliveriesOf`
 -- (src/store/ops/batch_notice.ts, src/job/webhook.ts) make them.
 local function contains(list, one)
