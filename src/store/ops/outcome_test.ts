@@ -25,9 +25,9 @@ const RUNS_AGAIN: readonly AttemptEnd[] = [
   { kind: "snooze", payload: PAYLOAD, delayMs: 1 },
 ];
 
-/** Returns the outcome without the token. */
+/** Returns the outcome without the token and the event. */
 function outcome(end: AttemptEnd, job: Job, ended: Ended = {}): Partial<Outcome> & { readonly payload?: string } {
-  const { token, ...rest } = outcomeOf("t", job, end, ended);
+  const { token, event: _, ...rest } = outcomeOf("t", job, end, ended);
   assertEquals(token, "t");
   return rest;
 }
@@ -61,6 +61,20 @@ Deno.test("the step that waits for a child receives its result, or why that can'
   assertEquals(parentOf({ text: `${largest}1` }), failure({ class: "StepError", message: tooLarge }));
   const cut = { text: "1", problem: "it is cut" };
   assertEquals(parentOf(cut), failure({ class: "StepError", message: "Its result can't be read: it is cut" }));
+});
+
+Deno.test("an end has the event that its store can't make itself, and no other outcome has one", () => {
+  const error = new TypeError("no");
+  const eventOf = (end: AttemptEnd) => outcomeOf("t", CHILD, end, { error }).event;
+  const why = ',"error":{"class":"TypeError","message":"no"}';
+  assertEquals(ENDS.map(eventOf), [
+    undefined,
+    '"type":"cancelled"',
+    '"type":"expired"',
+    `"type":"failed"${why}`,
+    `"type":"dead"${why}`,
+  ]);
+  assertEquals(RUNS_AGAIN.map(eventOf), [undefined, undefined]);
 });
 
 Deno.test("a parent that isn't a jid and a step is ignored", () => {

@@ -12,7 +12,7 @@
  */
 
 /** The log keeps about this many events. Redis has the number in its script (`lua/events.lua`). */
-export const MAX_EVENTS = 100_000;
+export const MAX_KEPT_EVENTS = 100_000;
 
 /** A page has at most this many events. */
 export const MAX_PAGE_EVENTS = 500;

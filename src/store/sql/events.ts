@@ -8,7 +8,7 @@ import { membersOf } from "../../job/event.ts";
 import {
   type EventPage,
   type EventStore,
-  MAX_EVENTS,
+  MAX_KEPT_EVENTS,
   MAX_PAGE_EVENT_CHARACTERS,
   MAX_PAGE_EVENTS,
 } from "../port/events.ts";
@@ -89,7 +89,7 @@ function* lastOld(now: number): Body<number> {
   const [log] = (yield query("SELECT until, keep, trimmed FROM event_log")) as unknown as readonly LogRow[];
   if (log === undefined) return 0;
   const [over] = yield query("SELECT id FROM event WHERE id IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?1", [
-    MAX_EVENTS,
+    MAX_KEPT_EVENTS,
   ]);
   const rows = yield query("SELECT id, at FROM event WHERE id IS NOT NULL ORDER BY id LIMIT ?1", [MAX_DROPPED]);
   const old = rows.findLastIndex(({ at }) => Number(at) < now - log.keep);
