@@ -9,7 +9,13 @@ import { levenshteinDistance } from "../std/levenshtein_distance.ts";
 export function closestWord(given: string, known: readonly string[]): string | undefined {
   const beginning = known.find((word) => given.length > 1 && word.startsWith(given));
   if (beginning !== undefined) return beginning;
-  const ranked = known.map((word) => ({ word, distance: levenshteinDistance(given, word) }));
+  const ranked = known.map((word) => ({ word, distance: isSwapped(given, word) ? 1 : levenshteinDistance(given, word) }));
   const best = ranked.sort((a, b) => a.distance - b.distance)[0];
   return best && best.distance <= Math.max(1, Math.floor(best.word.length / 3)) ? best.word : undefined;
+}
+
+/** Whether two neighboring characters changed places: the most common slip, and two edits by Levenshtein's distance. */
+function isSwapped(given: string, word: string): boolean {
+  const at = [...word].findIndex((character, i) => character !== given[i]);
+  return at >= 0 && given === `${word.slice(0, at)}${word[at + 1] ?? ""}${word[at]}${word.slice(at + 2)}`;
 }

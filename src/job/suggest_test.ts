@@ -9,6 +9,12 @@ Deno.test("suggests the nearest word", () => {
   assertEquals(closestWord("PUSH".toLowerCase(), WORDS), "push");
 });
 
+Deno.test("suggests a short word of which two neighboring characters changed places", () => {
+  assertEquals(closestWord("shwo", ["push", "show"]), "show");
+  assertEquals(closestWord("puhs", WORDS), "push");
+  assertEquals(closestWord("hsup", WORDS), undefined);
+});
+
 Deno.test("prefers a word that begins with the given one", () => {
   assertEquals(closestWord("conc", WORDS), "concurrency");
   assertEquals(closestWord("sta", WORDS), "stats");
