@@ -97,6 +97,7 @@ Deno.test("--with systemd writes the packages' unit for the folder and its user"
   for (const kept of ["Type=notify", "TimeoutStopSec=60", "LimitCORE=0", "NoNewPrivileges=yes"]) {
     assertStringIncludes(unit, `\n${kept}\n`);
   }
+  assertStringIncludes(unit, "\nPrivateTmp=no\n"); // the folder is in /tmp
   assertStringIncludes(unit, `\nReadWritePaths="${folder.path}/50%% \\"off\\" here"\n`);
   // From the sources, the unit names the `jobs` of a clone, which a copy of the sources lacks.
   await Deno.writeTextFile(`${cwd}/${name}`, unit.replace(/^(Exec\w+=)\S*\/jobs /gm, "$1/bin/true "));

@@ -109,6 +109,8 @@ export function unitOf(
     EnvironmentFile: `-${folder.replaceAll("%", "%%")}/.env`,
     User: user,
     ProtectHome: `read-only\nReadWritePaths=${word(folder)}`,
+    // With a private /tmp the unit would see neither.
+    ...([program, folder].some((path) => /^\/(var\/)?tmp(\/|$)/.test(path)) && { PrivateTmp: "no" }),
   };
   const changed = text.replace(/^(\w+)=.*$/gm, (line, name) => name in values ? `${name}=${values[name]}` : line);
   return `# A worker of this folder as a service:
