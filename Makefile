@@ -66,8 +66,8 @@ soak: ## Kill, freeze and cut off real workers at random, then account for every
 fmt: ## Format the code
 	@$(DENO) fmt
 
-compile: ## Make one executable, dist/jobs (TARGET=aarch64-unknown-linux-gnu for another platform)
-	@$(DENO) task --quiet compile $(if $(TARGET),--target $(TARGET))
+compile: ## Make one executable, dist/jobs (TARGET=aarch64-unknown-linux-gnu for another platform; ANY_RUNTIME=1 for a trial)
+	@$(DENO) task --quiet compile $(if $(TARGET),--target $(TARGET)) $(if $(ANY_RUNTIME),--any-runtime)
 
 package: compile clients ## Make what people install: dist/*.tar.gz, dist/*.deb, their checksums, dist/clients
 	@$(DENO) run -A scripts/release/main.ts --binary dist/jobs

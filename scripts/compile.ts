@@ -12,7 +12,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { bundle, BundleError, copySources, deno, ROOT } from "./bundle.ts";
 import { machineOf } from "./elf.ts";
 
@@ -41,7 +41,7 @@ export interface CompileOptions {
 }
 
 /**
- * Compiles the executable.
+ * Compiles the executable. If that fails, an earlier one stays.
  *
  * @throws {BundleError}
  */
@@ -50,11 +50,18 @@ export async function compile({ target, output, runtime, anyRuntime }: CompileOp
   await using folder = await copySources(["main.ts"]);
   const chunks = await bundle(folder.path, "main.ts");
   await Deno.writeTextFile(join(chunks, "commit.txt"), await commit());
-  await Deno.mkdir(resolve(output, ".."), { recursive: true });
   const embedded = await resetTimes(chunks);
-  await embed(chunks, target, output, runtime);
   const path = target.includes("windows") && !output.endsWith(".exe") ? `${output}.exe` : output;
-  if (!anyRuntime && target === Deno.build.target) await checkZones(path);
+  await Deno.mkdir(dirname(path), { recursive: true });
+  const unfinished = await Deno.makeTempDir({ dir: dirname(path), prefix: ".compile-" });
+  try {
+    const made = join(unfinished, basename(path));
+    await embed(chunks, target, made, runtime);
+    if (!anyRuntime && target === Deno.build.target) await checkZones(made);
+    await Deno.rename(made, path);
+  } finally {
+    await Deno.remove(unfinished, { recursive: true });
+  }
   return { path, size: (await Deno.stat(path)).size, embedded };
 }
 
@@ -123,9 +130,10 @@ async function checkZones(path: string): Promise<void> {
     const { success, stderr } = await new Deno.Command(path, { args: ["cron", "check", "-C", config] }).output();
     if (success) return;
     throw new BundleError(
-      `The executable can't read time zones, expected a runtime of Deno ${Deno.version.deno}:\n${
-        new TextDecoder().decode(stderr)
-      }`,
+      `The executable can't read time zones, expected a runtime of Deno ${Deno.version.deno}: set DENORT_BIN to its file ` +
+        `denort, or, for a trial only, accept this one with ANY_RUNTIME=1 (--any-runtime):\n${
+          new TextDecoder().decode(stderr)
+        }`,
     );
   } finally {
     await Deno.remove(folder, { recursive: true });

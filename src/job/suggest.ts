@@ -9,7 +9,10 @@ import { levenshteinDistance } from "../std/levenshtein_distance.ts";
 export function closestWord(given: string, known: readonly string[]): string | undefined {
   const beginning = known.find((word) => given.length > 1 && word.startsWith(given));
   if (beginning !== undefined) return beginning;
-  const ranked = known.map((word) => ({ word, distance: isSwapped(given, word) ? 1 : levenshteinDistance(given, word) }));
+  const ranked = known.map((word) => ({
+    word,
+    distance: isSwapped(given, word) ? 1 : levenshteinDistance(given, word),
+  }));
   const best = ranked.sort((a, b) => a.distance - b.distance)[0];
   return best && best.distance <= Math.max(1, Math.floor(best.word.length / 3)) ? best.word : undefined;
 }

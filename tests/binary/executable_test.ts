@@ -168,6 +168,22 @@ Deno.test("handlers with a missing import cause one line that names both", async
   }
 });
 
+Deno.test("compiling with a runtime without time zones keeps the earlier executable, and names the way", async () => {
+  await using folder = await temporaryFolder();
+  await Deno.writeTextFile(`${folder.path}/jobs`, "earlier");
+  const { code, stderr } = await new Deno.Command(await pinnedDeno(), {
+    args: ["run", "-A", "scripts/compile.ts", "--output", `${folder.path}/jobs`],
+    env: { DENORT_BIN: await Deno.realPath("/bin/false") }, // a program to which the files can be appended
+  }).output();
+  assertEquals(code, 1);
+  assertMatch(
+    new TextDecoder().decode(stderr),
+    /^The executable can't read time zones, .*: set DENORT_BIN .*ANY_RUNTIME=1/,
+  );
+  assertEquals((await Array.fromAsync(Deno.readDir(folder.path))).map(({ name }) => name), ["jobs"]);
+  assertEquals(await Deno.readTextFile(`${folder.path}/jobs`), "earlier");
+});
+
 Deno.test("compiling fails with a runtime that is missing or for another machine", async () => {
   await using folder = await temporaryFolder();
   const arch = Deno.build.arch === "x86_64" ? "aarch64" : "x86_64";
