@@ -8,6 +8,7 @@ import { Client } from "../src/client/client.ts";
 import { systemClock } from "../src/clock.ts";
 import { openStore } from "../src/store/open.ts";
 import { metricsText } from "../src/web/prometheus/metrics.ts";
+import type { WorkerRecord } from "../src/store/port/workers.ts";
 import type { ServerCounts } from "../src/web/prometheus/worker_metrics.ts";
 import { CooperativeQueue } from "../src/web/http/cooperative_queue.ts";
 import { OverdueRuns } from "../src/web/read/overdue_runs.ts";
@@ -44,10 +45,17 @@ const COUNTS: ServerCounts = {
   horses: { running: 0, started: 0, renewed: 0, killed: 0 },
 };
 
+/** With an outbox. */
+const WORKER: WorkerRecord = {
+  ...{ id: "a:1:b", hostname: "a", pid: 1, tag: "", labels: [], queues: [], weights: {}, concurrency: 1, version: "1" },
+  ...{ startedAt: 0, quiet: false, busy: 0, rss: 0, work: [], outbox: { waiting: 0, refused: 0, pushed: 0 } },
+};
+
 /** Returns the metrics of a process with these counters. */
 async function exported(counts: Services["counts"]): Promise<Metric[]> {
   await using store = await openStore("sqlite::memory:");
   await new Client({ store, onUnregistered: () => {} }).push("A", [], { group: "a" });
+  await store.workers.heartbeat(WORKER, 60_000);
   const overdue = new OverdueRuns(new CooperativeQueue(systemClock));
   const text = await metricsText({ store, clock: systemClock, counts, overdue } as unknown as Services);
   return [...text.matchAll(/^# HELP (\S+) (.*)\.\n# TYPE \S+ (\S+)\n.*?(?:\{(.*?)\})? \S+$/gm)].map(

@@ -39,6 +39,7 @@ const sidebar = [
       workflows: "Workflows as code",
       testing: "Testing",
       pushing: "Pushing from any language",
+      outbox: "Outbox",
       clients: "Clients for Node, Python, Ruby",
       library: "The library",
     }),

@@ -69,6 +69,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, Com
   "Store": {
     backup: ["copy the store to a file, while it is in use", () => import("./commands/backup.ts")],
     restore: ["restore a backup", () => import("./commands/restore.ts")],
+    outbox: ["show the outbox of an application, print its SQL", () => import("./commands/outbox.ts")],
     migrate: ["move everything to another store", () => import("./commands/migrate.ts")],
   },
   "Shell": {

@@ -48,6 +48,12 @@ export const optionalText: Kind<string | undefined> = {
   parse: (value) => typeof value === "string" ? value : undefined,
 };
 
+/** The address of a PostgreSQL database. Its parts are checked when it is opened. */
+export const outboxAddress: Kind<string> = {
+  expected: "an address such as postgres://USER:PASSWORD@HOST/DATABASE",
+  parse: (value) => typeof value === "string" && /^postgres(ql)?:\/\/./.test(value) ? value : undefined,
+};
+
 /** A list of texts; in text form, separated by commas, of which those in parentheses separate nothing: `push(class=A,queue=b)`. */
 export const texts: Kind<readonly string[]> = {
   expected: "a list of texts",

@@ -87,6 +87,7 @@ Deno.test("reads every setting from the file and from its environment variable",
     [["x", "y"], "x,y"],
     [[{ class: "A", exec: ["./a"] }], '[{ "class": "A", "exec": ["./a"] }]'],
     ["https://a.example.com", "https://a.example.com"],
+    ["postgres://db/app", "postgres://db/app"],
     ["x", "x"],
   ];
   for (const [name, row] of Object.entries(SETTINGS)) {

@@ -46,6 +46,8 @@ export interface ServerSettings {
   readonly http?: readonly EndpointEntry[];
   /** Requests to other systems when jobs end. They replace those in the store; `[]` removes them. */
   readonly webhooks?: readonly WebhookEntry[];
+  /** PostgreSQL database with the table `jobs_outbox`, from which the worker pushes the jobs of committed transactions. */
+  readonly outbox?: string;
   /** Address of a dashboard that these endpoints can reach, to report progress and log lines. */
   readonly reportUrl?: string;
   /** How long a program may take to end after its timeout, before it is killed. Default 3s. */

@@ -13,6 +13,7 @@ const ALL: Required<ServerSettings> = {
   sidekiqWire: 8,
   exec: [{ class: "Thumbnail", exec: ["./thumb.sh"] }],
   http: [{ name: "cleanup", url: "https://app.example.com/cleanup" }],
+  outbox: "postgres://db/app",
   webhooks: [{ url: "https://app.example.com/events", on: ["dead"] }],
   reportUrl: "https://jobs.example.com",
   killAfter: 1,

@@ -12,6 +12,7 @@ import {
   list,
   oneOf,
   optionalText,
+  outboxAddress,
   processCount,
   programs,
   queues,
@@ -45,6 +46,14 @@ export const SETTINGS = {
     kind: oneOf("full", "normal"),
     default: "full",
     about: "SQLite: full keeps acknowledged jobs through a power cut; normal is faster and may lose the latest ones",
+  }),
+  outbox: setting<string | undefined>({
+    key: "outbox",
+    kind: outboxAddress,
+    default: undefined,
+    about:
+      "PostgreSQL database with the table jobs_outbox, from which workers push the jobs of committed transactions: postgres://HOST/DATABASE",
+    secret: true,
   }),
   sidekiqWire: setting<7 | 8>({
     key: "sidekiqWire",

@@ -4,6 +4,7 @@
  * @module
  */
 import { parseLossless, stringifyLossless } from "./json.ts";
+import { fieldTexts } from "./raw.ts";
 import { checkArgs } from "./values.ts";
 
 /** A number whose text differs from what `JSON.stringify` writes: `2.0`, `1e3`, `-0`. */
@@ -42,6 +43,18 @@ export function jsonArgs(text: string): readonly unknown[] {
   const kept = (text.match(TOKENS) ?? []).map((token) => token[0] === '"' ? normalString(token) : token).join("");
   // The push treats it as an array; only argsText() reads it.
   return (kept === stringifyLossless(args) ? args : new JsonArgs(kept)) as readonly unknown[];
+}
+
+/**
+ * Returns the value of a JSON text. If it is a job, the numbers in its `args` keep their form.
+ *
+ * @throws {SyntaxError} if it isn't JSON
+ */
+export function parseJobText(text: string): unknown {
+  const value = parseLossless(text);
+  if (typeof value !== "object" || value === null || !hasOddNumber(text)) return value;
+  const args = fieldTexts(text)?.findLast(([name]) => name === "args")?.[1];
+  return args?.startsWith("[") ? { ...value, args: jsonArgs(args) } : value;
 }
 
 /** Returns the one text of a string: the key of a unique lock is a digest of the text. */

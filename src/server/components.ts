@@ -25,6 +25,7 @@ import { LostLeases } from "./liveness/lost_leases.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
 import { UniqueName } from "./liveness/unique_name.ts";
 import { LoggedStepOutage, OutageLog } from "./outage_log.ts";
+import { OutboxComponent } from "./outbox/outbox.ts";
 import { BatchTender } from "./schedule/batch_tender.ts";
 import { CronDecider } from "./schedule/cron_decider.ts";
 import { CronReporter } from "./schedule/cron_reporter.ts";
@@ -74,6 +75,8 @@ export interface Components {
   /** Undefined if no class is isolated. */
   readonly horses: HorsePool | undefined;
   readonly endpoints: Endpoints;
+  /** Undefined if none is configured. */
+  readonly outbox: OutboxComponent | undefined;
 }
 
 /** Doesn't start a component with the others: {@linkcode Components.chores}. */
@@ -286,6 +289,9 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     },
     end: launcher.end,
   });
+  const outbox = settings.outbox === undefined || options.guest
+    ? undefined
+    : new OutboxComponent({ url: settings.outbox, client, settings, clock, log: log("outbox"), loop });
   const all: Component[] = [
     // Those of this program, in which a guest has no code.
     ...options.guest ? [] : [
@@ -323,12 +329,13 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     ...AutoStop.needed(settings) ? [loop(autoStop)] : [],
     ...options.guest ? [...chores, tending].map(idle) : [tending],
     loop(new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage })),
+    ...outbox ? [outbox] : [],
     ...options.guest ? [adoption(options.guest, fetcher)] : [],
     work,
   ];
   return {
     ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
-    ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses, endpoints, batchTender },
+    ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses, endpoints, batchTender, outbox },
     chores: [...chores, tending],
   };
 }

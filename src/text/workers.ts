@@ -136,6 +136,7 @@ export function workerJson(worker: WorkerInfo, jobJson: (job: RunningJobRecord) 
       jid: worker.blocked.jid,
     },
     circuits: worker.circuits?.map((circuit) => ({ ...circuit, since: isoTime(circuit.since)! })),
+    outbox: worker.outbox && { ...worker.outbox, since: isoTime(worker.outbox.since) },
     running: worker.busy,
     memoryBytes: worker.rss,
     jobs: worker.work.map(jobJson),

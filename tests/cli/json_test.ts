@@ -156,5 +156,7 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await check(bench, "jobs backup FILE", ["backup", "copy.db"]);
   await check(bench, "jobs restore FILE", ["restore", "copy.db", "--store", `sqlite:${bench.folder}/new.db`]);
   await check(bench, "jobs version", ["version"]);
-  assertEquals(OUTPUTS.map(({ command }) => command).filter((command) => !seen.has(command)), []);
+  // That of PostgreSQL: tests/outbox_test.ts.
+  const others = OUTPUTS.filter(({ command }) => !command.startsWith("jobs outbox"));
+  assertEquals(others.map(({ command }) => command).filter((command) => !seen.has(command)), []);
 });

@@ -4,10 +4,8 @@
  * @module
  */
 import type { JobRequest } from "../../client/client.ts";
-import { parseLossless } from "../../job/json.ts";
-import { hasOddNumber, jsonArgs } from "../../job/json_args.ts";
+import { jsonArgs, parseJobText } from "../../job/json_args.ts";
 import { argsText, prepare } from "../../job/payload.ts";
-import { fieldTexts } from "../../job/raw.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { readLines } from "./push_lines.ts";
 import type { BulkReport } from "./push_report.ts";
@@ -131,13 +129,11 @@ function check(request: JobRequest): void {
 }
 
 function parseObject(text: string): Record<string, unknown> {
-  const value = parseLossless(text);
+  const value = parseJobText(text);
   if (typeof value !== "object" || value === null) {
     throw new UsageError(
       `expected an array of arguments, or an object with class and args; found ${text.slice(0, 40)}`,
     );
   }
-  if (!hasOddNumber(text)) return value as Record<string, unknown>;
-  const args = fieldTexts(text)?.findLast(([name]) => name === "args")?.[1];
-  return { ...value, ...(args?.startsWith("[") && { args: jsonArgs(args) }) };
+  return value as Record<string, unknown>;
 }

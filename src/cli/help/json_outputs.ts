@@ -10,6 +10,7 @@ import { cronCheckShape, entryListShape, historyShape, nextRunsShape } from "../
 import { eventShape } from "../../operator/shapes/events.ts";
 import { finishedPageShape, finishedShape } from "../../operator/shapes/finished.ts";
 import { errorsShape, foundShape, jobPageShape, shownJobShape } from "../../operator/shapes/jobs.ts";
+import { outboxShape, retriedRowsShape } from "../../operator/shapes/outbox.ts";
 import { groupPageShape, limitListShape, queueShape } from "../../operator/shapes/queues.ts";
 import { rowsOf } from "../../operator/shapes/rows.ts";
 import { list, object, type Shape } from "../../operator/shapes/shape.ts";
@@ -108,6 +109,8 @@ export const OUTPUTS: readonly Output[] = [
   { command: "jobs signal KEY", shape: changes.signalledShape },
   { command: "jobs backup FILE", shape: upkeep.backupShape },
   { command: "jobs restore FILE", shape: upkeep.restoredShape },
+  { command: "jobs outbox", shape: outboxShape },
+  { command: "jobs outbox retry", shape: retriedRowsShape },
   { command: "jobs migrate", shape: upkeep.migratedShape },
   { command: "jobs web --new-user NAME", shape: upkeep.userShape },
   { command: "jobs web --new-token NAME", shape: upkeep.tokenShape },

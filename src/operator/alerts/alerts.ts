@@ -7,6 +7,7 @@ import type { Alert, Situation } from "./alert.ts";
 import { batchAlerts } from "./batch_alerts.ts";
 import { cronAlerts } from "./cron_alerts.ts";
 import { crashAlerts, failureAlerts, retryAlerts, unhandledAlerts } from "./failure_alerts.ts";
+import { outboxAlerts } from "./outbox_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 import { hangAlerts } from "./hang_alerts.ts";
 import { circuitAlerts, heartbeatAlerts, stallAlerts, storeAlerts, workerAlerts } from "./worker_alerts.ts";
@@ -19,6 +20,7 @@ export function alertsOf(situation: Situation): Alert[] {
     ...heartbeatAlerts(situation),
     ...stallAlerts(situation),
     ...circuitAlerts(situation),
+    ...outboxAlerts(situation),
     ...hangAlerts(situation),
     ...failureAlerts(situation),
     ...crashAlerts(situation),

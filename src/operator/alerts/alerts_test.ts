@@ -115,6 +115,20 @@ Deno.test("reports once a host whose circuit is open in several workers", () => 
   assertEquals(found[0]!.detail!.startsWith("Connect ECONNREFUSED (2 workers). "), true, found[0]!.detail);
 });
 
+Deno.test("reports an outbox whose database fails, and refused and late rows", () => {
+  const seen = (outbox: NonNullable<WorkerInfo["outbox"]>) =>
+    alerts({ workers: [WORKER, { ...WORKER, id: "b", outbox }] });
+  const counts = { waiting: 0, refused: 0, pushed: 5 };
+  assertEquals(seen(counts), []);
+  const [down] = seen({ ...counts, refused: 2, error: "connect ECONNREFUSED", since: NOW - 60_000 });
+  assertEquals([down!.kind, down!.title], ["bad", "The outbox has failed for 1m: its jobs wait"]);
+  assertEquals(summary(seen({ ...counts, refused: 1, oldestMs: 60_000 })), [
+    ["warn", "1 row of the outbox was refused", []],
+    ["warn", "The outbox is 1m behind", []],
+  ]);
+  assertEquals(seen({ ...counts, oldestMs: 59_999 }), []);
+});
+
 Deno.test("reports offline workers, failures and growing retries, the worst first", () => {
   const offline = [1, 2, 3].map((pid) => ({ ...WORKER, pid, alive: false, heartbeatAt: NOW - 180_000 }));
   const found = alerts({

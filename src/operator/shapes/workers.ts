@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { workerOutboxShape } from "./outbox.ts";
 import { list, map, object, optional } from "./shape.ts";
 import { any, choice, integer, NEXT, number, text, time } from "./values.ts";
 
@@ -51,6 +52,7 @@ export const workerShape = object("", {
       error: text("the last failure"),
     }),
   )),
+  outbox: optional(workerOutboxShape),
   running: integer("jobs that it runs"),
   memoryBytes: integer("resident memory"),
   jobs: list("the jobs that it runs", runningShape),

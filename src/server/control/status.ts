@@ -36,7 +36,7 @@ export class Status {
 
   describe(): WorkerRecord {
     const { worker, settings: { name, tag, labels, heartbeatMs }, components, guest } = this.#options;
-    const { manager, registry, classCounters, work, endpoints: { openCircuits: circuits } } = components;
+    const { manager, registry, classCounters, work, outbox, endpoints: { openCircuits: circuits } } = components;
     const queues = this.#options.queues();
     const classes = registry.classes();
     return {
@@ -55,6 +55,7 @@ export class Status {
       ...(work.quietSince !== undefined && { quietSince: work.quietSince }),
       ...(work.isStopping && { stopping: true }),
       ...(circuits.length > 0 && { circuits }),
+      ...(outbox?.record && { outbox: outbox.record }),
       busy: manager.busy,
       rss: guest?.rss() ?? Deno.memoryUsage().rss,
       work: manager.running(),

@@ -74,6 +74,8 @@ export interface WorkerRecord {
   readonly blocked?: BlockedLoop;
   /** The hosts of HTTP endpoints that fail. Absent if there are none. */
   readonly circuits?: readonly OpenCircuit[];
+  /** The outbox from which it pushes. Absent if it has none. */
+  readonly outbox?: OutboxRecord;
   /** Jobs running now. */
   readonly busy: number;
   /** Resident memory in bytes. */
@@ -84,6 +86,22 @@ export interface WorkerRecord {
   readonly classes?: readonly string[];
   /** Its totals by class. Absent for a Sidekiq process. */
   readonly totals?: Readonly<Record<string, ClassTotals>>;
+}
+
+/** The outbox of an application, as a worker sees it. */
+export interface OutboxRecord {
+  /** Rows that wait, up to 10,000. */
+  readonly waiting: number;
+  /** The age of the oldest row that waits, in milliseconds. */
+  readonly oldestMs?: number;
+  /** Refused rows, up to 10,000. */
+  readonly refused: number;
+  /** Jobs that this worker has pushed from it. */
+  readonly pushed: number;
+  /** Why its database fails. */
+  readonly error?: string;
+  /** Since when, in epoch milliseconds. */
+  readonly since?: number;
 }
 
 /** A worker's totals of one class. */

@@ -39,10 +39,15 @@ const FORM = "postgres://USER:PASSWORD@HOST[:PORT]/DATABASE";
 const ADDRESS = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
 const PARAMETERS = ["schema", "host", "sslmode", "prepare", "listen"];
 
-/** @throws {StoreError} `wrong`, with the invalid part */
-export function parseAddress(url: string): PostgresAddress {
+/**
+ * Parses an address.
+ *
+ * @param of what it is the address of, and the schema that it has without `schema`
+ * @throws {StoreError} `wrong`, with the invalid part
+ */
+export function parseAddress(url: string, of = { what: "store", schema: "jobs" }): PostgresAddress {
   const shown = hidePassword(url);
-  const wrong = (what: string) => new StoreError("wrong", `Invalid store "${shown}": ${what}`);
+  const wrong = (what: string) => new StoreError("wrong", `Invalid ${of.what} "${shown}": ${what}`);
   const match = ADDRESS.exec(url);
   if (match === null || match[2]!.includes("@")) {
     throw wrong(`expected ${FORM}, with special characters of the password as %40`);
@@ -67,7 +72,7 @@ export function parseAddress(url: string): PostgresAddress {
   const user = decode(colon < 0 ? login : login.slice(0, colon));
   const database = decode(path) || user;
   if (database === "") throw wrong(`missing database, expected ${FORM}`);
-  const schema = parameters.get("schema") ?? "jobs";
+  const schema = parameters.get("schema") ?? of.schema;
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema) || schema.startsWith("pg_")) {
     throw wrong(`schema "${schema}", expected lower-case letters, digits and _, at most 51`);
   }

@@ -5,7 +5,14 @@
  */
 import type { OpenCircuit } from "../../job/endpoint.ts";
 import { readWireTime, wireTime } from "../../job/raw.ts";
-import type { BlockedLoop, ClassTotals, RunningJobRecord, WorkerInfo, WorkerRecord } from "../port/workers.ts";
+import type {
+  BlockedLoop,
+  ClassTotals,
+  OutboxRecord,
+  RunningJobRecord,
+  WorkerInfo,
+  WorkerRecord,
+} from "../port/workers.ts";
 
 /** Returns the JSON of Sidekiq's field `info`. */
 export function infoOf(worker: WorkerRecord): string {
@@ -32,6 +39,7 @@ export function infoOf(worker: WorkerRecord): string {
     totals: worker.totals,
     blocked: worker.blocked,
     circuits: worker.circuits,
+    outbox: worker.outbox,
     stopping: worker.stopping,
     quietSince: worker.quietSince,
     heartbeatMs: worker.heartbeatMs,
@@ -88,6 +96,7 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     ...(isObject(info["totals"]) && { totals: readTotals(info["totals"]) }),
     ...(isObject(info["blocked"]) && { blocked: readBlocked(info["blocked"]) }),
     ...(Array.isArray(info["circuits"]) && { circuits: info["circuits"].filter(isObject).map(readCircuit) }),
+    ...(isObject(info["outbox"]) && { outbox: readOutbox(info["outbox"]) }),
     heartbeatAt,
     alive,
   };
@@ -100,6 +109,17 @@ function readCircuit({ host, state, failures, since, error }: Record<string, unk
     failures: readNumber(failures) ?? 0,
     since: readNumber(since) ?? 0,
     error: readString(error) ?? "",
+  };
+}
+
+function readOutbox({ waiting, oldestMs, refused, pushed, error, since }: Record<string, unknown>): OutboxRecord {
+  return {
+    waiting: readNumber(waiting) ?? 0,
+    ...(typeof oldestMs === "number" && { oldestMs }),
+    refused: readNumber(refused) ?? 0,
+    pushed: readNumber(pushed) ?? 0,
+    ...(typeof error === "string" && { error }),
+    ...(typeof since === "number" && { since }),
   };
 }
 

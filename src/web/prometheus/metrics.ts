@@ -15,7 +15,7 @@ import { VERSION } from "../../version.ts";
 import type { Services } from "../services.ts";
 import { family, one } from "./text.ts";
 import { serverFamilies } from "./worker_metrics.ts";
-import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { OutboxRecord, WorkerInfo } from "../../store/port/workers.ts";
 
 const MAX_QUEUES = 200;
 /** Groups of each queue that have series for themselves. */
@@ -207,7 +207,34 @@ function workerFamilies(workers: readonly WorkerInfo[], now: number): string[] {
     ),
     one("jobs_workers_resident_memory_bytes", "gauge", "Memory of the online workers", total((one) => one.rss)),
     one("jobs_heartbeat_age_seconds", "gauge", "Age of the oldest heartbeat", oldest),
+    ...outboxFamilies(live.flatMap(({ outbox }) => outbox ?? [])),
   ];
+}
+
+/** Returns the outbox as its workers see it; nothing without one. */
+function outboxFamilies(seen: readonly OutboxRecord[]): string[] {
+  if (seen.length === 0) return [];
+  const largest = (value: (record: OutboxRecord) => number) => Math.max(...seen.map(value));
+  return [
+    one("jobs_outbox_up", "gauge", "Whether each online worker reaches the outbox", Number(seen.every(isUp))),
+    one(
+      "jobs_outbox_waiting",
+      "gauge",
+      "Rows that wait in the outbox, counted up to 10000",
+      largest((it) => it.waiting),
+    ),
+    one(
+      "jobs_outbox_oldest_seconds",
+      "gauge",
+      "Age of the oldest row that waits in the outbox",
+      largest(({ oldestMs = 0 }) => oldestMs / 1_000),
+    ),
+    one("jobs_outbox_refused", "gauge", "Refused rows in the outbox, counted up to 10000", largest((it) => it.refused)),
+  ];
+}
+
+function isUp({ error }: OutboxRecord): boolean {
+  return error === undefined;
 }
 
 /** Returns the largest queues, and the others summed into one. */

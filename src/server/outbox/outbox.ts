@@ -1,0 +1,49 @@
+/**
+ * The outbox as a component of a worker: its relay is loaded only if an outbox is configured.
+ *
+ * @module
+ */
+import type { Client } from "../../client/client.ts";
+import type { Clock } from "../../clock.ts";
+import type { Settings } from "../../config/settings.ts";
+import { openOutbox } from "../../store/open_outbox.ts";
+import type { OutboxRecord } from "../../store/port/workers.ts";
+import type { Component, Loop, LoopBody, ShutdownBudget } from "../component.ts";
+import type { Log } from "../../log/log.ts";
+import type { Relay } from "./relay.ts";
+
+export interface OutboxOptions {
+  readonly url: string;
+  readonly client: Client;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly loop: <Body extends LoopBody<unknown>>(body: Body) => Loop<Body>;
+}
+
+export class OutboxComponent implements Component {
+  readonly name = "outbox";
+  readonly #options: OutboxOptions;
+  #relay: Loop<Relay> | undefined;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  /** For the worker's heartbeat; undefined before the start. */
+  get record(): OutboxRecord | undefined {
+    return this.#relay?.body.record;
+  }
+
+  async start(): Promise<void> {
+    const { url, client, settings: { maxPayloadBytes }, clock, log, loop } = this.#options;
+    const { Relay } = await import("./relay.ts");
+    const outbox = await openOutbox(url);
+    this.#relay = loop(new Relay({ outbox, client, maxPayloadBytes, clock, log }) as never) as Loop<Relay>;
+    this.#relay.start();
+  }
+
+  async stop(budget?: ShutdownBudget): Promise<void> {
+    await this.#relay?.stop(budget);
+  }
+}
