@@ -124,3 +124,30 @@ Deno.test("keeps a refused row with its error, pushes the others, and retries it
   assertEquals((await sql`SELECT number::int FROM jobs_outbox`).map(({ number }) => number), [2]);
   assert(worker.lines.filter(({ msg }) => msg === "Refused rows of the outbox").length === 2);
 });
+
+Deno.test("continues without the database, says so once, and listens again when it is back", async () => {
+  await using bench = await Bench.open();
+  await using database = await newDatabase();
+  await database.sql`SELECT jobs_outbox_push('Note', ${JSON.stringify([bench.notes, "before"])}::text::json)`;
+  await using worker = await bench.server([], { JOBS_OUTBOX: database.url });
+  await bench.noted("before");
+  await server.kill();
+  await worker.logged("The outbox failed, retrying");
+  await bench.push("Note", [bench.notes, "meanwhile"]);
+  await bench.noted("meanwhile");
+  const record = async () => (await bench.store.workers.list())[0]!.outbox!;
+  await bench.until(
+    async () => (await record()).error?.includes("not available") === true,
+    "the heartbeat has the error",
+  );
+  await server.start();
+  await worker.logged("The outbox works again");
+  await bench.until(async () => (await record()).error === undefined, "the error is gone");
+  const listening = `SELECT count(*) FROM pg_stat_activity WHERE query ILIKE 'listen%' AND datname = '${
+    new URL(database.url).pathname.slice(1)
+  }'`;
+  await until(async () => await server.sql(listening) === "1", () => "it listens");
+  await database.sql`SELECT jobs_outbox_push('Note', ${JSON.stringify([bench.notes, "after"])}::text::json)`;
+  await bench.noted("after");
+  assertEquals(worker.complaints.map(({ msg }) => msg), ["The outbox failed, retrying"]);
+});

@@ -64,10 +64,6 @@ export class Relay implements LoopBody<RelayResult> {
   /** Pushes one batch. */
   async step(): Promise<RelayResult> {
     const { outbox, maxPayloadBytes } = this.#options;
-    this.#stopListening ??= outbox.listen(() => {
-      this.#isAwake = true;
-      this.#wake();
-    });
     this.#isAwake = false;
     let storeFailure: { readonly error: unknown } | undefined;
     const bounds = { rows: MAX_ROWS, bytes: MAX_BYTES, jobBytes: maxPayloadBytes };
@@ -87,6 +83,11 @@ export class Relay implements LoopBody<RelayResult> {
       this.#record = { ...this.#record, pushed: this.#record.pushed + taken - refusals.length };
       await this.#count(refusals.length > 0);
       this.#noteUp();
+      // The call looks for rows that were committed before.
+      this.#stopListening ??= outbox.listen(() => {
+        this.#isAwake = true;
+        this.#wake();
+      });
       return taken > 0 ? "more" : "idle";
     } catch (error) {
       if (storeFailure !== undefined) throw storeFailure.error;
@@ -179,6 +180,9 @@ export class Relay implements LoopBody<RelayResult> {
     const { log, clock } = this.#options;
     if (++this.#failures > 1) return;
     this.#countedAt = -Infinity;
+    // The driver doesn't listen again after a longer outage.
+    void this.#stopListening?.();
+    this.#stopListening = undefined;
     this.#record = { ...this.#record, error: message, since: clock.now() };
     log.warn("The outbox failed, retrying", { error: message });
   }
