@@ -4,7 +4,9 @@ import { dirname } from "node:path";
 import { TextLineStream } from "@std/streams/text-line-stream";
 import { Bench } from "../support/bench.ts";
 import { blocksOf } from "../support/page_runner.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { freePort } from "../support/redis.ts";
+import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
 import { requireTool } from "../support/tools.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/guides/http-handlers.md", import.meta.url));
@@ -14,10 +16,20 @@ const WRONG = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 const SERVE = `import { POST } from "./app/jobs/mail/route.js";
 Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: ({ port }) => console.log(port) }, POST);`;
 
-for (const [language, command] of [["Next.js", "deno"], ["Python", "python3"]] as const) {
-  Deno.test(`the endpoint in ${language} verifies the signature and answers`, async () => {
+shareRedis();
+for (
+  const [language, command, kind] of [
+    ["Next.js", "deno", "SQLite"],
+    ["Next.js", "deno", "Redis"],
+    ["Next.js", "deno", "PostgreSQL"],
+    ["Python", "python3", "SQLite"],
+  ] as const
+) {
+  Deno.test(`the endpoint in ${language} verifies the signature and answers, on ${kind}`, async () => {
     if (command === "python3") requireTool(command);
-    await using bench = await Bench.open();
+    await using postgres = kind === "PostgreSQL" ? await startPostgres() : undefined;
+    const store = kind === "Redis" ? await sharedRedisUrl() : postgres?.url(await postgres.create());
+    await using bench = await Bench.open(store);
     for (const { file, text } of blocksOf(PAGE)) {
       if (file === undefined) continue;
       const path = `${bench.folder}/${file}`;
