@@ -54,6 +54,13 @@ const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
  */
 const UNIT_FOLDERS = ["src", "lint", "scripts"];
 
+/**
+ * Path prefixes of system tests that take little each. One command runs up to {@linkcode FILES_PER_GROUP} of them, also as one
+ * module: a whole run spends more than a minute of a processor on loading the program for each by itself.
+ */
+const GROUPED = ["tests/cli/", "tests/clients/", "tests/docs/", "tests/server/", "tests/store_redis_", "tests/web/"];
+const FILES_PER_GROUP = 8;
+
 /** Files that take longest start first, so that none of them is left for the end: path prefixes, longest first. */
 const SLOW_FIRST = [
   "tests/store_postgres_test",
@@ -86,11 +93,35 @@ export async function planRun(root: string, { checksOnly, filter, into }: Select
   const system = order(await testFiles(root, "tests"));
   if (filter !== undefined) return await filtered(root, system, filter);
   const units = await Promise.all(
-    UNIT_FOLDERS.map(async (folder) => testTask(folder, [await unitModule(root, folder, into)])),
+    UNIT_FOLDERS.map(async (folder) => groupTask(root, folder, await testFiles(root, folder), into)),
   );
   const [first, ...others] = checks;
-  const files = system.map((file) => testTask(file, [file]));
-  return [first!, ...files.slice(0, 4), ...units, ...others, ...files.slice(4)];
+  const small = new Set(await smallFiles(root, system));
+  const files = system.filter((file) => !small.has(file)).map((file) => testTask(file, [file]));
+  const groups = await Promise.all(groupsOf([...small]).map(([name, group]) => groupTask(root, name, group, into)));
+  return [first!, ...files.slice(0, 4), ...units, ...others, ...files.slice(4), ...groups];
+}
+
+/** Returns the files that may share a process. A file with hooks can't: they apply to all tests of the process. */
+async function smallFiles(root: string, system: readonly string[]): Promise<string[]> {
+  const files = system.filter((file) =>
+    GROUPED.some((prefix) => file.startsWith(prefix)) && !SLOW_FIRST.some((prefix) => file.startsWith(prefix))
+  );
+  const texts = await Promise.all(files.map((file) => Deno.readTextFile(join(root, file))));
+  return files.filter((_file, i) => !texts[i]!.includes("Deno.test.beforeAll("));
+}
+
+/** Returns the groups of small files, with names. */
+function groupsOf(small: readonly string[]): [name: string, files: string[]][] {
+  return GROUPED.flatMap((prefix) => {
+    const files = small.filter((file) => file.startsWith(prefix)).sort();
+    const count = Math.ceil(files.length / FILES_PER_GROUP);
+    return Array.from({ length: count }, (_, i): [string, string[]] => {
+      // Neighbours go to different groups: they often take about as long.
+      const group = files.filter((_file, at) => at % count === i);
+      return [`${prefix}* ${i + 1} of ${count}`, group];
+    });
+  });
 }
 
 /** Paths that contain the filter; if there are none, tests with it in their titles. */
@@ -105,12 +136,12 @@ async function filtered(root: string, system: readonly string[], filter: string)
   ];
 }
 
-/** Writes the module that imports a folder's test files; returns its path. */
-async function unitModule(root: string, folder: string, into: string): Promise<string> {
-  const path = join(into, `${folder}_tests.ts`);
-  const imports = (await testFiles(root, folder)).map((file) => `import "${pathToFileURL(join(root, file))}";\n`);
+/** Returns a task that runs several test files in one process, from a module that imports them. */
+async function groupTask(root: string, name: string, files: readonly string[], into: string): Promise<Task> {
+  const path = join(into, `${name.replaceAll(/[^\w]+/g, "_")}_tests.ts`);
+  const imports = files.map((file) => `import "${pathToFileURL(join(root, file))}";\n`);
   await Deno.writeTextFile(path, imports.join(""));
-  return path;
+  return testTask(name, [path]);
 }
 
 function testTask(name: string, args: readonly string[]): Task {

@@ -124,6 +124,15 @@ Deno.test("FILTER selects files by their path, and tests by their titles if no p
     true,
   );
   assertEquals(new Set(all.map(({ name }) => name)).size, all.length);
+  // Each test file is run once, by itself or in a group.
+  const modules = await Array.fromAsync(Deno.readDir(into), ({ name }) => Deno.readTextFile(join(into, name)));
+  const inGroups = modules.flatMap((text) =>
+    [...text.matchAll(/import "file:(?:\/\/)?(.+)"/g)].map(([, path]) => path!)
+  );
+  const alone = all.flatMap(({ args }) => args.filter((arg) => /^tests\/.*_test\.tsx?$/.test(arg)));
+  const runs = [...inGroups.filter((path) => path.includes("/tests/")).map((path) => path.replace(root, "")), ...alone];
+  assertEquals(new Set(runs).size, runs.length - 1, "a check of the documentation runs one of them, too");
+  assert(inGroups.length > 100 && inGroups.every((path) => path.startsWith(root)));
   const checks = await planRun(root, { checksOnly: true, filter: undefined, into });
   assert(checks.every(({ kind }) => kind === "check"));
   await Deno.remove(into, { recursive: true });
