@@ -43,4 +43,5 @@ export { ChildFailed, StepError, StepFailed } from "./steps/errors.ts";
 export type { Store } from "./store/admin/store.ts";
 export { openStore } from "./store/open.ts";
 export { StoreError } from "./store/port/errors.ts";
+export type { Transaction } from "./job/transaction.ts";
 export { openTracing } from "./tracing/tracing.ts";

@@ -18,7 +18,15 @@ export type { BulkOptions, PushResult, RefusedPush, StoredPush } from "./client/
 export type { CrontabEntry } from "./client/crontab.ts";
 export type { MemberBatch } from "./client/member_batch.ts";
 export type { BatchMiddleware, Middleware } from "./client/middleware.ts";
-export type { BulkRequest, ClientStore, Items, JobInput, TypedJob } from "./client/options.ts";
+export type {
+  BulkRequest,
+  ClientStore,
+  InTransaction,
+  Items,
+  JobInput,
+  PushOptions,
+  TypedJob,
+} from "./client/options.ts";
 export type { SignalOptions } from "./client/signal.ts";
 export type { Clock } from "./clock.ts";
 export type { Duration } from "./config/program_settings.ts";
@@ -87,6 +95,7 @@ export type * from "./store/port/results.ts";
 export type * from "./store/port/steps.ts";
 export type * from "./store/port/series.ts";
 export type * from "./store/port/streams.ts";
+export type * from "./store/port/transactions.ts";
 export type { ServerStore } from "./store/port/store.ts";
 export type * from "./store/port/watch.ts";
 export type * from "./store/port/workers.ts";

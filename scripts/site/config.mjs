@@ -40,6 +40,7 @@ const sidebar = [
       testing: "Testing",
       pushing: "Pushing from any language",
       outbox: "Outbox",
+      transactions: "Transactions",
       clients: "Clients for Node, Python, Ruby",
       library: "The library",
     }),

@@ -12,7 +12,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import type { JobEvent } from "../job/event.ts";
 import { checkJobClass, type JobClass, type JsonArgs } from "../job/definition.ts";
 import { InvalidPayload } from "../job/errors.ts";
-import type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
+import type { ClassOptions, JobRequest } from "../job/payload.ts";
 import { type EndedJob, readEnded } from "../job/result.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import type { SignalResult } from "../store/port/steps.ts";
@@ -26,13 +26,32 @@ import type { FlowNodes } from "./flow_graph.ts";
 import { type FlowOptions, Flows, type PushedFlow } from "./flows.ts";
 import { KnownWebhooks } from "./known_webhooks.ts";
 import { KnownClasses } from "./class_options.ts";
-import type { BulkRequest, ClientOptions, ClientStore, Items, JobInput, TypedJob } from "./options.ts";
+import type {
+  BulkRequest,
+  ClientOptions,
+  ClientStore,
+  InTransaction,
+  Items,
+  JobInput,
+  PushOptions,
+  TypedJob,
+} from "./options.ts";
 import { Pusher } from "./pusher.ts";
+import { storeIn } from "./in_transaction.ts";
 import { sendSignal, type SignalOptions } from "./signal.ts";
 
 export { BulkInterrupted, type BulkOptions, type PushResult, type RefusedPush, type StoredPush } from "./bulk.ts";
 export type { ClassOptions, JobOptions, JobRequest } from "../job/payload.ts";
-export type { BulkRequest, ClientOptions, ClientStore, Items, JobInput, TypedJob } from "./options.ts";
+export type {
+  BulkRequest,
+  ClientOptions,
+  ClientStore,
+  InTransaction,
+  Items,
+  JobInput,
+  PushOptions,
+  TypedJob,
+} from "./options.ts";
 
 /** The default of {@linkcode ClientOptions.maxPayloadBytes}. */
 const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024;
@@ -95,7 +114,7 @@ export class Client {
     });
     const { middleware = [], batchMiddleware = [] } = options;
     const webhooks = new KnownWebhooks(store, clock);
-    this.#pusher = new Pusher({ store, clock, builder, classes: this.#classes, webhooks, middleware, batchMiddleware });
+    this.#pusher = new Pusher({ clock, builder, classes: this.#classes, webhooks, middleware, batchMiddleware });
     const services: BatchServices = {
       store: store.batches,
       operated: store.admin === undefined ? undefined : store,
@@ -256,30 +275,30 @@ export class Client {
    * @throws {InvalidPayload} if the class, an option or an argument is invalid
    * @throws {StoreError} if the store is unavailable
    */
-  push(job: JobInput): Promise<string | undefined>;
+  push(job: JobInput & InTransaction): Promise<string | undefined>;
   /** Pushes one job of a class that `defineJob` returned. The compiler checks the arguments. */
   // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
   push<Args extends readonly any[]>(
     definition: JobClass<Args>,
     args: NoInfer<JsonArgs<Args>>,
-    options?: JobOptions,
+    options?: PushOptions,
   ): Promise<string | undefined>;
   /** Pushes one job of a class by its name. */
   push<const Args extends readonly unknown[]>(
     className: string,
     args?: Args & JsonArgs<Args, bigint>,
-    options?: JobOptions,
+    options?: PushOptions,
   ): Promise<string | undefined>;
   async push(
     // deno-lint-ignore no-explicit-any -- as above
-    job: JobInput | string | JobClass<any>,
+    job: JobInput & InTransaction | string | JobClass<any>,
     args?: readonly unknown[],
-    options?: JobOptions,
+    options?: PushOptions,
   ): Promise<string | undefined> {
     const input = typeof job === "object" || job === undefined
       ? job
       : { ...options, class: job, ...(args !== undefined && { args }) };
-    return (await this.#pusher.push(this.#requestOf(input))).jid;
+    return (await this.tryPush(input)).jid;
   }
 
   /**
@@ -289,8 +308,10 @@ export class Client {
    * @throws {InvalidPayload} if the class, an option or an argument is invalid
    * @throws {StoreError} if the store is unavailable
    */
-  async tryPush(job: JobInput): Promise<PushResult> {
-    return await this.#pusher.push(this.#requestOf(job));
+  async tryPush(job: JobInput & InTransaction): Promise<PushResult> {
+    if (job?.transaction === undefined) return await this.#pusher.push(this.#requestOf(job), this.#store);
+    const { transaction, ...rest } = job;
+    return await this.#pusher.push(this.#requestOf(rest), storeIn(transaction, this.#store));
   }
 
   /**
@@ -315,13 +336,13 @@ export class Client {
   pushBulk<Args extends readonly any[]>(
     definition: JobClass<Args>,
     args: Items<NoInfer<JsonArgs<Args>>>,
-    options?: JobOptions & BulkOptions,
+    options?: PushOptions & BulkOptions,
   ): Promise<PushResult[]>;
   /** Pushes jobs of one class by its name. */
   pushBulk(
     className: string,
     args: Items<readonly unknown[]>,
-    options?: JobOptions & BulkOptions,
+    options?: PushOptions & BulkOptions,
   ): Promise<PushResult[]>;
   /** Pushes jobs of one class, by its name or definition. */
   pushBulk(request: BulkRequest): Promise<PushResult[]>;
@@ -329,15 +350,15 @@ export class Client {
     // deno-lint-ignore no-explicit-any -- as above
     request: BulkRequest | JobClass<any> | string,
     list?: Items<readonly unknown[]>,
-    options?: JobOptions & BulkOptions,
+    options?: PushOptions & BulkOptions,
   ): Promise<PushResult[]> {
     const given = typeof request === "object" ? request : { ...options, class: request, args: list };
-    const { args, spread = 0, ...rest } = given;
+    const { args, spread = 0, transaction, ...rest } = given;
     if (typeof args !== "object" || args === null) {
       throw new InvalidPayload("args", args, "an array of arrays, one for each job");
     }
     const shared = this.#requestOf(rest as unknown as JobInput);
-    const batches = await this.#pusher.pushSame(shared, args, spread);
+    const batches = await this.#pusher.pushSame(shared, args, spread, storeIn(transaction, this.#store));
     const results: PushResult[] = [];
     try {
       for await (const batch of batches) results.push(...batch);
@@ -371,10 +392,10 @@ export class Client {
   pushMany<Args extends readonly any[]>(
     definition: JobClass<Args>,
     jobs: Items<TypedJob<NoInfer<Args>>>,
-    options?: BulkOptions,
+    options?: BulkOptions & InTransaction,
   ): AsyncGenerator<PushResult>;
   /** Pushes jobs of any classes. */
-  pushMany(jobs: Items<JobInput>, options?: BulkOptions): AsyncGenerator<PushResult>;
+  pushMany(jobs: Items<JobInput>, options?: BulkOptions & InTransaction): AsyncGenerator<PushResult>;
   async *pushMany(
     // deno-lint-ignore no-explicit-any -- as above
     first: Items<JobInput> | JobClass<any>,
@@ -382,9 +403,9 @@ export class Client {
   ): AsyncGenerator<PushResult> {
     const name = typeof first === "function" ? this.#nameOf(first) : undefined;
     const jobs = (typeof first === "function" ? rest.shift() : first) as Items<JobInput>;
-    const { spread = 0 } = (rest[0] ?? {}) as BulkOptions;
+    const { spread = 0, transaction } = (rest[0] ?? {}) as BulkOptions & InTransaction;
     const request = (job: JobInput) => this.#requestOf(name === undefined ? job : { ...job, class: name });
-    const batches = this.#pusher.pushEach(jobs, request, spread);
+    const batches = this.#pusher.pushEach(jobs, request, spread, storeIn(transaction, this.#store));
     for await (const results of batches) yield* results;
   }
 

@@ -14,6 +14,8 @@ import type { JobStore } from "../store/port/jobs.ts";
 import type { ResultStore } from "../store/port/results.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import type { StepStore } from "../store/port/steps.ts";
+import type { Transaction } from "../job/transaction.ts";
+import type { TransactionStore } from "../store/port/transactions.ts";
 import type { WebhookStore } from "../store/port/webhooks.ts";
 import type { BulkOptions } from "./bulk.ts";
 import type { BatchMiddleware, PushMiddleware } from "./middleware.ts";
@@ -34,6 +36,8 @@ export interface ClientStore {
   readonly flows?: Pick<FlowStore, "add" | "nodes">;
   /** The operators' part of a store. Without it, as in an isolated process, the client cannot cancel or retry batches. */
   readonly admin?: object;
+  /** Stores jobs in transactions of the application. Only a store in a PostgreSQL database has it. */
+  readonly transactions?: Pick<TransactionStore, "enqueue">;
   /** Without it, the client knows only the classes that its program registers. */
   readonly classes?: Pick<ClassStore, "read">;
   /** Without it, as in an isolated process, the client cannot read events. */
@@ -93,8 +97,32 @@ export interface JobInput extends JobOptions {
   readonly args?: readonly unknown[];
 }
 
+/**
+ * Options of a push in code: those of the job, and a transaction.
+ *
+ * @example
+ * ```ts
+ * import type { Client, PushOptions, Transaction } from "@jobs/jobs";
+ *
+ * async function notify(client: Client, transaction: Transaction, user: number) {
+ *   const options: PushOptions = { queue: "mail", transaction };
+ *   await client.push("Welcome", [user], options);
+ * }
+ * ```
+ */
+export interface PushOptions extends JobOptions, InTransaction {}
+
+/** Whether the jobs of a push are stored with a transaction. */
+export interface InTransaction {
+  /**
+   * The jobs are stored if and only if this transaction commits. It is one of the PostgreSQL database that is also the store: the
+   * `sql` of `sql.begin` of npm `postgres`, or a client of npm `pg` after its `BEGIN`. If the push rejects, roll the transaction back.
+   */
+  readonly transaction?: Transaction;
+}
+
 /** Jobs of one class: a list of arguments for each, and options for all. */
-export interface BulkRequest extends JobOptions, BulkOptions {
+export interface BulkRequest extends JobOptions, BulkOptions, InTransaction {
   /** The class: its name, or what `defineJob` returned. */
   // deno-lint-ignore no-explicit-any -- a class with any arguments
   readonly class: string | JobClass<any>;

@@ -19,11 +19,15 @@ import { BulkInterrupted, inChunks, MAX_CHUNK_JOBS, type PushResult, resultOf, s
 import type { KnownClasses } from "./class_options.ts";
 import { type BatchMiddleware, compose, type PushMiddleware } from "./middleware.ts";
 import type { KnownWebhooks } from "./known_webhooks.ts";
-import type { ClientStore, Items } from "./options.ts";
+import type { Items } from "./options.ts";
 import { UsedId } from "./unique.ts";
 
+/** The receiver of jobs: a store, or a transaction of it. */
+export interface JobTarget {
+  readonly jobs: Pick<JobStore, "enqueue">;
+}
+
 export interface PusherOptions {
-  readonly store: ClientStore;
   readonly clock: Clock;
   readonly builder: JobBuilder;
   readonly classes: KnownClasses;
@@ -33,7 +37,6 @@ export interface PusherOptions {
 }
 
 export class Pusher {
-  readonly #store: ClientStore;
   readonly #clock: Clock;
   readonly #builder: JobBuilder;
   readonly #classes: KnownClasses;
@@ -41,8 +44,7 @@ export class Pusher {
   readonly #middleware: PushMiddleware | undefined;
   readonly #aroundChunk: BatchMiddleware;
 
-  constructor({ store, clock, builder, classes, webhooks, middleware, batchMiddleware }: PusherOptions) {
-    this.#store = store;
+  constructor({ clock, builder, classes, webhooks, middleware, batchMiddleware }: PusherOptions) {
     this.#clock = clock;
     this.#builder = builder;
     this.#classes = classes;
@@ -51,8 +53,9 @@ export class Pusher {
     this.#aroundChunk = compose(batchMiddleware);
   }
 
-  async push(request: JobRequest): Promise<PushResult> {
-    return await this.#push(request, async (job) => (await this.#store.jobs.enqueue([job]))[0]!);
+  /** Pushes one job to a store, or to a transaction of it. */
+  async push(request: JobRequest, { jobs }: JobTarget): Promise<PushResult> {
+    return await this.#push(request, async (job) => (await jobs.enqueue([job]))[0]!);
   }
 
   /**
@@ -79,6 +82,7 @@ export class Pusher {
     shared: JobRequest,
     args: Items<readonly unknown[]>,
     spread: number | string,
+    target: JobTarget,
   ): Promise<AsyncGenerator<PushResult[]>> {
     await this.#classes.learn(shared.class);
     const prepared = this.#builder.prepare(shared);
@@ -89,8 +93,8 @@ export class Pusher {
     }
     const delay = spreader(spread);
     return this.#middleware
-      ? this.#chunksThroughMiddleware(args, (one) => ({ ...shared, args: one }), delay)
-      : inChunks(args, this.#store, (one) => this.#builder.build(prepared, one, delay()));
+      ? this.#chunksThroughMiddleware(args, (one) => ({ ...shared, args: one }), delay, target)
+      : inChunks(args, target, (one) => this.#builder.build(prepared, one, delay()));
   }
 
   /**
@@ -102,15 +106,16 @@ export class Pusher {
     items: Items<T>,
     request: (item: T) => JobRequest,
     spread: number | string,
+    target: JobTarget,
   ): AsyncGenerator<PushResult[]> {
     const delay = spreader(spread);
-    if (this.#middleware) return this.#chunksThroughMiddleware(items, request, delay);
+    if (this.#middleware) return this.#chunksThroughMiddleware(items, request, delay, target);
     const buildNow = (job: JobRequest) => {
       const prepared = this.#builder.prepare(job);
       const build = () => this.#builder.build(prepared, job.args, delay());
       return this.#webhooks.check(prepared.notify)?.then(build) ?? build();
     };
-    return inChunks(items, this.#store, (item) => {
+    return inChunks(items, target, (item) => {
       const job = request(item);
       const learning = this.#classes.learn(job?.class);
       return learning === undefined ? buildNow(job) : learning.then(() => buildNow(job));
@@ -160,11 +165,12 @@ export class Pusher {
     items: Items<T>,
     request: (item: T) => JobRequest,
     delay: () => number,
+    target: JobTarget,
   ): AsyncGenerator<PushResult[]> {
     let done = 0;
     let chunk: T[] = [];
     const flush = async () => {
-      const gather = new Gather(this.#store, this.#clock);
+      const gather = new Gather(target, this.#clock);
       const requests = chunk.map(request);
       let results: PushResult[] = [];
       await this.#learnAll(requests, done);
@@ -212,13 +218,13 @@ interface Pending {
 
 /** Gathers jobs that are pushed one by one in the same turn of the event loop into one call to the store, in their order. */
 class Gather {
-  readonly #store: { readonly jobs: Pick<JobStore, "enqueue"> };
+  readonly #store: JobTarget;
   readonly #clock: Clock;
   #pending: Pending[] = [];
   #isFlushing = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(store: { readonly jobs: Pick<JobStore, "enqueue"> }, clock: Clock) {
+  constructor(store: JobTarget, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }

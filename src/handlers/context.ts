@@ -10,6 +10,7 @@ import type { Payload } from "../job/job.ts";
 import type { Occurrence } from "../job/occurrence.ts";
 import type { Log } from "../log/log.ts";
 import type { StepContext } from "../steps/context.ts";
+import type { Transaction } from "../job/transaction.ts";
 
 /** The progress of a job, as its handler reports it. */
 export interface Progress {
@@ -105,4 +106,22 @@ export interface JobContext extends StepContext {
   stream(chunk: unknown): Promise<void>;
   /** Throws the reason of {@linkcode signal} if it has aborted. */
   throwIfAborted(): void;
+  /**
+   * Ends the job in a transaction of the application: what the handler writes there and the end of the job are stored together, or
+   * neither is. Needs a store in the same PostgreSQL database. Call it last, then commit. If the transaction is rolled back, the
+   * attempt has failed. The value that the handler returns afterwards is ignored.
+   *
+   * @example
+   * ```ts ignore
+   * await sql.begin(async (transaction) => {
+   *   await transaction`UPDATE account SET balance = balance - ${amount} WHERE id = ${id}`;
+   *   await ctx.complete(transaction);
+   * });
+   * ```
+   *
+   * @param transaction the `sql` of `sql.begin` of npm `postgres`, or a client of npm `pg` after its `BEGIN`
+   * @param result the job's result, instead of the value that the handler returns
+   * @throws {LeaseLost} if another worker has the job now: roll the transaction back
+   */
+  complete(transaction: Transaction, result?: unknown): Promise<void>;
 }

@@ -13,6 +13,7 @@ import type { Log } from "../log/log.ts";
 import { StepMethods } from "../steps/context.ts";
 import type { StepRunner } from "../steps/runner.ts";
 import type { LeaseSteps } from "../steps/services.ts";
+import type { Transaction } from "../job/transaction.ts";
 import type { JobContext, JobTrace } from "./context.ts";
 import type { RunningJob } from "./running_job.ts";
 import type { LeaseStream } from "./stream_writer.ts";
@@ -111,6 +112,10 @@ export class RunningContext extends StepMethods implements JobContext {
 
   throwIfAborted(): void {
     this.#running.throwIfAborted();
+  }
+
+  complete(transaction: Transaction, result?: unknown): Promise<void> {
+    return this.#running.complete(transaction, result);
   }
 }
 

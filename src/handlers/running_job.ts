@@ -17,6 +17,7 @@ import { asText } from "../log/value.ts";
 import { StepError } from "../steps/errors.ts";
 import type { StepRunner } from "../steps/runner.ts";
 import type { StepJob } from "../steps/services.ts";
+import type { Transaction } from "../job/transaction.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
 import type { Registry } from "./registry.ts";
 import { RunningContext } from "./running_context.ts";
@@ -53,6 +54,8 @@ export class RunningJob {
   pid: number | undefined;
   /** The last lines that the program printed that performs the job, if it failed; undefined for other jobs. */
   output: readonly string[] | undefined;
+  /** Ends the job in a transaction of the application. Absent if another process performs it. */
+  completion: JobContext["complete"] | undefined;
   readonly #services: RunningJobServices;
   /** Absent if the job cannot use steps. */
   readonly lease: MemberLease | undefined;
@@ -172,6 +175,14 @@ export class RunningJob {
     return this.#stopping ??= this.#notice === undefined
       ? new AbortController().signal
       : AbortSignal.any([this.#notice]);
+  }
+
+  /** See {@linkcode JobContext.complete}. */
+  async complete(transaction: Transaction, result: unknown): Promise<void> {
+    if (this.completion === undefined) {
+      throw new TypeError("ctx.complete needs a worker that performs the job in its process, not in an isolated one");
+    }
+    await this.completion(transaction, result);
   }
 
   /** Whether {@linkcode stopping} has aborted. Doesn't create that signal: it costs more than the rest of a small job. */

@@ -218,6 +218,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     worker,
     batches: store.batches,
     listener: announcer,
+    transactions: store.transactions,
     stepRunner: stepRunners({
       store,
       worker,

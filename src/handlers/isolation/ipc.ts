@@ -13,7 +13,7 @@ import type { LeaseStream } from "../stream_writer.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 
 /** The parts of the parent's store that the client in a horse uses. It cannot wait for results. */
-export type ParentStore = Required<Omit<ClientStore, "results" | "watch" | "events" | "admin">>;
+export type ParentStore = Required<Omit<ClientStore, "results" | "watch" | "events" | "admin" | "transactions">>;
 
 /** The objects of the parent that a horse calls. */
 export interface Callable extends ParentStore {

@@ -30,6 +30,8 @@ export interface Attempt {
   /** When it started, on the monotonic clock. */
   readonly since: number;
   leaseState: LeaseState;
+  /** The outcome that the handler has written in a transaction of the application. Whether that commits decides. */
+  completed?: AttemptOutcome;
 }
 
 /** Returns whether a job was aborted because it was cancelled. */

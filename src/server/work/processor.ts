@@ -27,6 +27,7 @@ import type { Ending } from "../stats/counters.ts";
 import { afterUnexpectedError, type Attempt, countMember, isCancelled, isShutDown, mustEnd } from "./attempt.ts";
 import { jobFields, logJob } from "./job_log.ts";
 import type { ProcessorServices } from "./processor_services.ts";
+import { complete, hasCommitted, RolledBack } from "./completion.ts";
 import type { Unstarted } from "./unstarted.ts";
 import { endUnstarted } from "./unstarted_end.ts";
 
@@ -82,7 +83,10 @@ export class Processor implements Component {
     if (!mustEnd(job)) {
       attempt.leaseState = "released";
       // At the shutdown timeout the manager returns all jobs together.
-      if (!isShutDown(job)) this.#services.settler.add({ kind: "release", token: lease.token, begun: true });
+      // One that has ended in a transaction isn't returned: if that is rolled back, the lease ends with this worker.
+      if (!isShutDown(job) && attempt.completed === undefined) {
+        this.#services.settler.add({ kind: "release", token: lease.token, begun: true });
+      }
       return;
     }
     // From here on, the handler's outcome is ignored, even while hooks run.
@@ -95,7 +99,8 @@ export class Processor implements Component {
 
   /** Aborts the job because another worker has it now. If its handler ends later, the outcome is ignored. */
   lose(reason: Error): void {
-    if (this.#attempt?.leaseState !== "held") return;
+    // One that has ended in a transaction is no longer leased, rightly.
+    if (this.#attempt?.leaseState !== "held" || this.#attempt.completed !== undefined) return;
     this.#attempt.leaseState = "lost";
     this.abort(reason);
   }
@@ -136,6 +141,11 @@ export class Processor implements Component {
       return 0;
     }
     const attempt = this.#begin(lease, running);
+    running.completion = (transaction, result) =>
+      complete(attempt, transaction, async () => {
+        const history = running.stepHistory();
+        return this.#succeeded(attempt, result, history && await history);
+      }, this.#services);
     let result: unknown;
     try {
       result = await this.#perform(running);
@@ -143,9 +153,17 @@ export class Processor implements Component {
       if (active !== undefined) await active;
       const streaming = running.finishStream();
       if (streaming !== undefined) await streaming;
+      if (attempt.completed !== undefined) {
+        if (await hasCommitted(attempt, this.#services)) return this.#end(attempt, attempt.completed);
+        throw new RolledBack();
+      }
       if (!isShutDown(running)) running.throwIfAborted();
       running.steps?.throwIfEnding();
     } catch (error) {
+      if (attempt.completed !== undefined && await hasCommitted(attempt, this.#services)) {
+        return this.#end(attempt, attempt.completed);
+      }
+      delete attempt.completed;
       return this.#end(attempt, await this.#thrown(attempt, readableError(error)));
     }
     const history = running.stepHistory();
@@ -290,9 +308,9 @@ export class Processor implements Component {
   }
 
   /** Settles and counts an attempt. Its lease state is already `settled`. */
-  #settle({ job }: Attempt, outcome: AttemptOutcome, elapsed: number): void {
+  #settle({ job, completed }: Attempt, outcome: AttemptOutcome, elapsed: number): void {
     const { settler, classCounters, registry } = this.#services;
-    settler.add(outcome);
+    if (outcome !== completed) settler.add(outcome);
     const isUnhandled = outcome.kind === "snooze" && registry.get(job.class) === undefined;
     const ending = isCancelled(job) ? "cancelled" : isUnhandled ? "unhandled" : ENDINGS[outcome.kind];
     classCounters.add(job.class, ending, elapsed);

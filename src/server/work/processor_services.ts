@@ -14,6 +14,7 @@ import type { StepRunner } from "../../steps/runner.ts";
 import type { StepJob } from "../../steps/services.ts";
 import type { BatchStore } from "../../store/port/batches.ts";
 import type { EndListener } from "../../store/ops/outcome.ts";
+import type { TransactionStore } from "../../store/port/transactions.ts";
 import type { Tasks } from "../control/tasks.ts";
 import type { ClassCounters } from "../stats/counters.ts";
 import type { LeaseBuffer } from "./lease_buffer.ts";
@@ -43,6 +44,8 @@ export interface ProcessorServices {
   readonly batches: Pick<BatchStore, "admit">;
   /** Adds what follows from the ends of jobs. Absent: nothing. */
   readonly listener?: EndListener;
+  /** Absent if the store takes part in no transactions. */
+  readonly transactions?: Pick<TransactionStore, "settle" | "hasEnded"> | undefined;
   readonly stepRunner?: (job: StepJob, token: string) => StepRunner;
   readonly streamWriter: (job: StreamedJob, token: string) => StreamWriter;
   readonly middleware: readonly PerformMiddleware[];

@@ -32,6 +32,7 @@ import type { ResultStore } from "./results.ts";
 import type { SeriesStore } from "./series.ts";
 import type { StepStore } from "./steps.ts";
 import type { StreamStore } from "./streams.ts";
+import type { TransactionStore } from "./transactions.ts";
 import type { Topic } from "./watch.ts";
 import type { WebhookStore } from "./webhooks.ts";
 import type { WorkerStore } from "./workers.ts";
@@ -66,6 +67,8 @@ export interface ServerStore extends AsyncDisposable {
   readonly webhooks: WebhookStore;
   /** The log of events. */
   readonly events: EventStore;
+  /** Verbs in transactions of an application. Only a store in a PostgreSQL database has them. */
+  readonly transactions?: TransactionStore;
 
   /**
    * Resolves when the condition of a topic may hold, when `signal` aborts, or when the store closes. Doesn't poll an idle store

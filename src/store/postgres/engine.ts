@@ -25,7 +25,8 @@ const TABLES = new Set(
   Array.from(schemaText.matchAll(/CREATE (?:UNLOGGED )?(?:TABLE|VIEW) (\w+)/g), ([, name]) => name!),
 );
 
-type Send = (text: string, values: readonly Value[]) => Promise<readonly Row[]>;
+/** Sends a statement. */
+export type Send = (text: string, values: readonly Value[]) => Promise<readonly Row[]>;
 
 /** Runs bodies and functions in a schema. */
 export class Runner {
@@ -84,6 +85,18 @@ export class Runner {
       async (query, { now }) => await this.#run(body(Number(now)), query),
       { isolation: "REPEATABLE READ" },
     );
+  }
+
+  /** Runs a body on another connection, in its transaction. Waits for each statement. */
+  async runOn<T>(body: Body<T>, send: Send): Promise<T> {
+    const all: Promise<unknown>[] = [];
+    const result = await this.#run(body, (text, values) => {
+      const rows = send(text, values);
+      all.push(rows);
+      return rows;
+    });
+    await Promise.all(all);
+    return result;
   }
 
   /** Returns the store's time. */

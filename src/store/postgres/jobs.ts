@@ -13,7 +13,7 @@ import type { EnqueueResult, Lease, NewJob, TakeRequest } from "../port/jobs.ts"
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import { type Body, type Engine, query, type Value } from "../sql/body.ts";
-import { enqueue, isConditional } from "../sql/enqueue.ts";
+import { isConditional } from "../sql/enqueue.ts";
 import { trimDead } from "../sql/job_ends.ts";
 import { parseToken, returnLease } from "../sql/leases.ts";
 import { settle } from "../sql/settle.ts";
@@ -21,7 +21,7 @@ import { workerIn } from "../sql/workers.ts";
 import { randomName } from "./client.ts";
 import { isOutcomeUnknown } from "./errors.ts";
 import type { Floors } from "./floors.ts";
-import { array } from "./values.ts";
+import { array, encode } from "./values.ts";
 import type { Runner } from "./engine.ts";
 import { takeInTurn } from "./take_in_turn.ts";
 
@@ -56,6 +56,7 @@ export class HotVerbs {
   readonly #runner: Runner;
   readonly #engine: Engine;
   readonly #book: LeaseBook;
+  readonly #isPushOnly: boolean;
   /** Names of pushers whose push has ended: pushes at once have different ones. */
   readonly #pushers: string[] = [];
   #pushes = 0;
@@ -63,17 +64,21 @@ export class HotVerbs {
   readonly #inTurn = new Map<string, number>();
   readonly #floors: Floors;
 
-  constructor(runner: Runner, engine: Engine, book: LeaseBook, floors: Floors) {
+  /** @param isPushOnly the user may only push */
+  constructor(runner: Runner, engine: Engine, book: LeaseBook, floors: Floors, isPushOnly: boolean) {
     this.#floors = floors;
     this.#runner = runner;
     this.#engine = engine;
     this.#book = book;
+    this.#isPushOnly = isPushOnly;
   }
 
   /** See `JobStore.enqueue`. */
   async enqueue(jobs: readonly NewJob[]): Promise<EnqueueResult[]> {
     if (jobs.length === 0) return [];
-    if (jobs.some(isConditional)) return await this.#engine.write((now) => enqueue(this.#engine, jobs, now));
+    if (this.#isPushOnly || jobs.some(isConditional)) {
+      return await this.#engine.write(() => this.#enqueueChecked(jobs));
+    }
     const number = ++this.#pushes;
     const known = this.#pushers.pop();
     const pusher = known === undefined || number % PUSHES_PER_NAME === 0 ? randomName() : known;
@@ -87,6 +92,16 @@ export class HotVerbs {
       this.#pushers.push(pusher);
     }
     return jobs.map(() => ({ kind: "stored" }));
+  }
+
+  *#enqueueChecked(jobs: readonly NewJob[]): Body<EnqueueResult[]> {
+    const { schema, ahead } = this.#runner;
+    const [row] = this.#isPushOnly
+      ? yield query(`SELECT ${schema}.push_built(?1) AS results`, [jsonOf(jobs)])
+      : yield query(`SELECT ${schema}.enqueue_checked(?1::bigint, ?2::integer, ?3::text::json)::text AS results`, [
+        ...[ahead, this.#engine.wire, jsonOf(jobs)],
+      ]);
+    return JSON.parse(row!.results as string);
   }
 
   /** See `JobStore.take`. */
@@ -197,6 +212,11 @@ export class HotVerbs {
       );
     });
   }
+}
+
+/** Returns the JSON text of jobs, as functions take it. */
+export function jsonOf(jobs: readonly NewJob[]): string {
+  return JSON.stringify(jobs, (_, value) => typeof value === "string" ? encode(value.toWellFormed()) : value);
 }
 
 /** Returns the number of a take: 21 bits name the process, 32 count. */

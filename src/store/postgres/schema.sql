@@ -152,7 +152,8 @@ CREATE TABLE once_key (
 );
 CREATE TABLE once_sweep (
   id smallint PRIMARY KEY CHECK (id = 1),
-  key text COLLATE "C" NOT NULL
+  key text COLLATE "C" NOT NULL,
+  job bigint NOT NULL DEFAULT 0 -- the last one when it was made
 );
 INSERT INTO once_sweep VALUES (1, '');
 
@@ -424,9 +425,10 @@ CREATE UNLOGGED TABLE waiting (
   PRIMARY KEY (topic, waiter)
 ) WITH (fillfactor = 50);
 
--- One row: the number of changes of the schema that this store has had, and a digest of its functions.
-CREATE TABLE meta (version integer NOT NULL, functions text NOT NULL);
-INSERT INTO meta VALUES (1, '');
+-- One row: the number of changes of the schema that this store has had, the first version whose processes may use it, and a digest
+-- of its functions.
+CREATE TABLE meta (version integer NOT NULL, oldest integer NOT NULL, functions text NOT NULL);
+INSERT INTO meta VALUES (1, 1, '');
 
 -- Dead rows of these tables slow down each take: they are removed early, and without pauses.
 ALTER TABLE job SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,

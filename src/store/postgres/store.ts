@@ -41,6 +41,7 @@ import { Floors } from "./floors.ts";
 import { health } from "./health.ts";
 import { HotVerbs, storing } from "./jobs.ts";
 import { promoteDue } from "./promote.ts";
+import { transactionsPart } from "./transactions.ts";
 import { Watch } from "./watch.ts";
 
 /** Changes of sizes and totals are folded, and marks of commits are forgotten, after this many verbs that write. */
@@ -49,12 +50,14 @@ const VERBS_PER_FOLD = 200;
 /** Options of the store. */
 export interface PostgresStoreOptions extends Pick<Engine, "wire" | "deadMaxJobs" | "deadMaxAgeMs"> {
   readonly log: (message: string) => void;
+  /** The user may only push. */
+  readonly isPushOnly: boolean;
 }
 
 /** Returns the store. */
 export function postgresStore(runner: Runner, options: PostgresStoreOptions): Store {
   const { client } = runner;
-  const { log, ...settings } = options;
+  const { log, isPushOnly, ...settings } = options;
   const engine: Engine = {
     ...settings,
     dialect: DIALECT,
@@ -81,7 +84,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
   };
   const book = new LeaseBook();
   const floors = new Floors(() => client.clock.monotonic());
-  const hot = new HotVerbs(runner, engine, book, floors);
+  const hot = new HotVerbs(runner, engine, book, floors, isPushOnly);
   const promotion = createPromotion(engine, (limit, now) => promoteDue(engine, limit, now));
   const cron = new Cron(engine);
   const watch = new Watch(runner, { due: () => promotion.knownDue(), cron: () => cron.changesRead, floors }, log);
@@ -195,6 +198,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     },
     sessions: sessionsPart(engine),
     transfer: transferPart(engine),
+    transactions: transactionsPart(runner, engine, book),
     watch: (topic, signal) => watch.until(topic, signal),
     async [Symbol.asyncDispose]() {
       if (isClosed) return;

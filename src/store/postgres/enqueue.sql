@@ -1,0 +1,263 @@
+-- Stores jobs that keys, batches, throttles or debounces decide about: `JobStore.enqueue`, with the port's names, as JSON.
+-- The locks of keys and batches last until the transaction ends, which may be an application's.
+--
+-- No statement reads a key before it writes it, if it can do without: two SERIALIZABLE transactions would conflict over the page of an
+-- index. In such a transaction and in a REPEATABLE READ one, a key that another one has changed since raises 40001.
+
+-- Replaces the escapes of NUL in JSON text, which functions can't read, by a mark that no stored text has; and the reverse.
+CREATE OR REPLACE FUNCTION without_nul(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN position('\u0000' IN value) = 0 THEN value
+    ELSE regexp_replace(value, '(?<!\\)((?:\\\\)*)\\u0000', '\1' || chr(1114110) || '2', 'g') END $$;
+CREATE OR REPLACE FUNCTION with_nul(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT replace(value, chr(1114110) || '2', '\u0000') $$;
+
+-- Sets a field in the text of an object; all other bytes stay. Text that isn't an object stays as it is.
+CREATE OR REPLACE FUNCTION set_field(payload text, field text, token text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  given json;
+BEGIN
+  given := without_nul(payload);
+  RETURN with_nul((
+    WITH members AS (
+      SELECT place, to_json(one.key) || ':' || CASE one.key WHEN field THEN token ELSE one.value::text END AS member
+      FROM json_each(given) WITH ORDINALITY AS one (key, value, place)
+      UNION ALL
+      SELECT NULL, to_json(field) || ':' || token WHERE (given -> field) IS NULL)
+    SELECT '{' || string_agg(member, ',' ORDER BY place NULLS LAST) || '}' FROM members));
+EXCEPTION WHEN data_exception THEN
+  RETURN payload;
+END $$;
+
+CREATE OR REPLACE FUNCTION wire_time(ms double precision, wire integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE wire WHEN 8 THEN round(ms)::bigint::text ELSE trim(to_char(round(ms::numeric) / 1000, '999999999999990.000')) END $$;
+
+-- Returns a payload with the time at which its queue got it.
+CREATE OR REPLACE FUNCTION stamped(payload text, now bigint, wire integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN payload LIKE '{_%}' AND position('"enqueued_at"' IN payload) = 0
+    THEN left(payload, -1) || ',"enqueued_at":' || wire_time(now, wire) || '}'
+    ELSE set_field(payload, 'enqueued_at', wire_time(now, wire)) END $$;
+
+-- Returns why a batch accepts no member; null if it does. A closed one accepts those that its running members add.
+CREATE OR REPLACE FUNCTION batch_refusal(asked text, added_by json) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  seen record;
+  token text[] := regexp_match(added_by ->> 'token', '^(\d{1,16})\.(\d{1,16})$');
+BEGIN
+  SELECT closed_as, pending INTO seen FROM batch WHERE id = asked;
+  IF NOT FOUND THEN RETURN 'missing'; END IF;
+  IF seen.closed_as = 'closed' AND seen.pending > 0 AND EXISTS (
+    SELECT 1 FROM lease JOIN job ON job.id = lease.job WHERE lease.job = token[1]::bigint AND take = token[2]::bigint
+      AND worker_id = (SELECT id FROM lease_worker WHERE worker = added_by ->> 'worker')
+      AND field_of(payload, 'batch') = asked AND field_of(payload, 'batch_counted') IN ('pending', 'dead')) THEN
+    RETURN NULL;
+  END IF;
+  RETURN seen.closed_as;
+END $$;
+
+-- Replaces the job that has a unique lock, if it waits and accepts that. `due` is null for now.
+CREATE OR REPLACE FUNCTION replace_waiting(holder text, name text, payload text, due bigint, now bigint, wire integer) RETURNS boolean
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  waiting record;
+  renamed text := set_field(payload, 'jid', to_json(holder)::text);
+BEGIN
+  SELECT one.id, one.queue, one.payload INTO waiting FROM entry AS one
+    WHERE one.jid = holder AND one.place IN ('queue', 'scheduled', 'retry') LIMIT 1;
+  IF NOT FOUND OR field_of(waiting.payload, 'on_duplicate') IS DISTINCT FROM 'replace'
+    OR field_of(waiting.payload, 'batch_counted') IS NOT NULL OR field_of(waiting.payload, 'has_steps') IS NOT NULL
+    OR field_of(waiting.payload, 'parent') IS NOT NULL THEN
+    RETURN false;
+  END IF;
+  IF waiting.queue IS NULL THEN DELETE FROM member WHERE member.job = waiting.id;
+  ELSE DELETE FROM queued WHERE queued.queue = (SELECT q.id FROM queue_row AS q WHERE q.name = waiting.queue) AND queued.job = waiting.id;
+  END IF;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF due IS NULL AND waiting.queue = name THEN
+    UPDATE job SET payload = stamped(renamed, now, wire) WHERE job.id = waiting.id;
+    INSERT INTO queued (queue, job) VALUES (queue_number(name), waiting.id);
+  ELSE
+    -- It is last in its new place.
+    PERFORM store_jobs(now, wire, ARRAY[name], ARRAY[holder], ARRAY[CASE WHEN due IS NULL THEN stamped(renamed, now, wire) ELSE renamed END],
+      NULL, NULL, NULL, ARRAY[due]::double precision[], NULL);
+    DELETE FROM job WHERE job.id = waiting.id;
+  END IF;
+  RETURN true;
+END $$;
+
+-- Puts off the job that waits for a debounce, with another payload, or stores it. Returns the jid of the one that waited.
+CREATE OR REPLACE FUNCTION put_off(debounce json, name text, of_jid text, payload text, now bigint, wire integer) RETURNS text
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  waiting record;
+  begun bigint;
+  due bigint;
+  kept text;
+BEGIN
+  SELECT one.job, one.first INTO waiting FROM debounce AS one WHERE one.key = debounce ->> 'key';
+  -- The clock may have been set back.
+  begun := least(coalesce(waiting.first, now), now);
+  due := greatest(now + 1, ceil(least(now + (debounce ->> 'waitMs')::double precision, begun + (debounce ->> 'maxMs')::double precision)));
+  -- It may be leaving the set at this moment.
+  UPDATE member SET at = due WHERE member.job = waiting.job;
+  IF FOUND THEN
+    SELECT coalesce(one.jid, of_jid) INTO kept FROM job AS one WHERE one.id = waiting.job;
+    UPDATE job SET payload = set_field(payload, 'jid', to_json(kept)::text) WHERE job.id = waiting.job;
+    UPDATE debounce AS one SET first = begun WHERE one.key = debounce ->> 'key';
+    RETURN kept;
+  END IF;
+  INSERT INTO debounce AS one (key, job, first) VALUES (debounce ->> 'key',
+      store_jobs(now, wire, ARRAY[name], ARRAY[of_jid], ARRAY[payload], NULL, NULL, NULL, ARRAY[due]::double precision[], NULL), now)
+    ON CONFLICT (key) DO UPDATE SET job = excluded.job, first = excluded.first;
+  RETURN NULL;
+END $$;
+
+-- Stores jobs, and returns the result of each.
+CREATE OR REPLACE FUNCTION enqueue_checked(ahead bigint, wire integer, jobs json) RETURNS json
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+#variable_conflict use_column
+DECLARE
+  now bigint;
+  one record;
+  seen record;
+  results json[] := '{}';
+  holder text;
+  moved text;
+  due bigint;
+  reason text;
+  asked text;
+  names text[] := '{}';
+  jids text[] := '{}';
+  payloads text[] := '{}';
+  batches text[] := '{}';
+  ats double precision[] := '{}';
+  counted text[] := '{}';
+  is_new boolean;
+BEGIN
+  PERFORM lock_names(ARRAY(
+    SELECT part.kind || ':' || (part.value ->> CASE part.kind WHEN 'batch' THEN 'id' ELSE 'key' END)
+    FROM json_array_elements(jobs) AS given (job), LATERAL json_each(given.job) AS part (kind, value)
+    WHERE part.kind IN ('unique', 'once', 'throttle', 'debounce', 'batch')));
+  now := now_ms(ahead);
+  FOR one IN
+    SELECT queue || coalesce('|' || "group", '') AS name, given.* FROM json_to_recordset(jobs) AS given (jid text, queue text, "group" text,
+      payload text, at double precision, "delayMs" double precision, "unique" json, once json, throttle json, debounce json, batch json)
+  LOOP
+    due := coalesce(now + one."delayMs", one.at);
+    IF due <= now THEN due := NULL; END IF;
+    seen := NULL;
+    holder := NULL;
+    -- A job that is refused must not use its once key.
+    IF one.once IS NOT NULL AND (one."unique" IS NOT NULL OR one.batch IS NOT NULL OR one.throttle IS NOT NULL) THEN
+      SELECT jid, fingerprint INTO seen FROM once_key WHERE key = one.once ->> 'key' AND expires > now;
+      IF FOUND THEN
+        results := results || existing(seen.jid, seen.fingerprint, one.once);
+        CONTINUE;
+      END IF;
+    END IF;
+    IF one.batch IS NOT NULL THEN
+      -- The jobs of one call usually have one batch, which nothing here closes.
+      IF asked IS DISTINCT FROM one.batch::text THEN
+        asked := one.batch::text;
+        reason := batch_refusal(one.batch ->> 'id', one.batch -> 'by');
+      END IF;
+      IF reason IS NOT NULL THEN
+        results := results || json_build_object('kind', 'refused', 'batch', reason);
+        CONTINUE;
+      END IF;
+    END IF;
+    IF one.throttle IS NOT NULL THEN
+      -- If the clock was set back, later times become now.
+      UPDATE throttled SET at = now WHERE key = one.throttle ->> 'key' AND at > now;
+      SELECT jid, at INTO seen FROM throttled WHERE key = one.throttle ->> 'key' AND at > now - (one.throttle ->> 'perMs')::double precision
+        ORDER BY at DESC, id DESC LIMIT 1 OFFSET (one.throttle ->> 'count')::bigint - 1;
+      IF FOUND THEN
+        results := results || json_build_object('kind', 'throttled', 'by', seen.jid,
+          'freeInMs', seen.at + (one.throttle ->> 'perMs')::bigint - now);
+        CONTINUE;
+      END IF;
+    END IF;
+    IF one."unique" IS NOT NULL THEN
+      INSERT INTO unique_lock AS held (key, jid, expires)
+        VALUES (one."unique" ->> 'key', one.jid, round(now + (one."unique" ->> 'ttlMs')::double precision))
+        ON CONFLICT (key) DO UPDATE SET jid = excluded.jid, expires = excluded.expires WHERE held.expires <= now RETURNING true INTO is_new;
+      IF is_new IS NULL THEN
+        SELECT jid INTO holder FROM unique_lock WHERE key = one."unique" ->> 'key';
+        IF (one."unique" ->> 'replace') IS DISTINCT FROM 'true' OR NOT replace_waiting(holder, one.name, one.payload, due, now, wire) THEN
+          results := results || json_build_object('kind', 'duplicate', 'holder', holder);
+          CONTINUE;
+        END IF;
+      END IF;
+    END IF;
+    IF one.once IS NOT NULL THEN
+      INSERT INTO once_key AS kept (key, jid, expires, fingerprint) VALUES (one.once ->> 'key', coalesce(holder, one.jid),
+          round(now + (one.once ->> 'ttlMs')::double precision), coalesce(one.once ->> 'fingerprint', ''))
+        ON CONFLICT (key) DO UPDATE SET jid = excluded.jid, expires = excluded.expires, fingerprint = excluded.fingerprint
+        WHERE kept.expires <= now RETURNING true INTO is_new;
+      IF is_new IS NULL THEN
+        SELECT jid, fingerprint INTO seen FROM once_key WHERE key = one.once ->> 'key';
+        results := results || existing(seen.jid, seen.fingerprint, one.once);
+        CONTINUE;
+      END IF;
+    END IF;
+    IF one.throttle IS NOT NULL THEN
+      INSERT INTO throttled (key, jid, at, expires) VALUES (one.throttle ->> 'key', coalesce(holder, one.jid), now,
+        ceil(now + (one.throttle ->> 'perMs')::double precision));
+    END IF;
+    IF holder IS NOT NULL THEN
+      UPDATE unique_lock SET expires = round(now + (one."unique" ->> 'ttlMs')::double precision) WHERE key = one."unique" ->> 'key';
+      results := results || json_build_object('kind', 'replaced', 'jid', holder);
+      CONTINUE;
+    END IF;
+    IF one.debounce IS NOT NULL THEN
+      moved := put_off(one.debounce, one.name, one.jid, one.payload, now, wire);
+      results := results || CASE WHEN moved IS NULL THEN '{"kind":"stored"}' ELSE json_build_object('kind', 'replaced', 'jid', moved) END;
+      CONTINUE;
+    END IF;
+    names := names || one.name;
+    jids := jids || one.jid;
+    payloads := payloads || CASE WHEN due IS NULL THEN stamped(one.payload, now, wire) ELSE one.payload END;
+    batches := batches || coalesce(one.batch ->> 'id', nullif(field_of(one.payload, 'batch'), '?'));
+    ats := ats || due::double precision;
+    IF one.batch IS NOT NULL THEN counted := counted || (one.batch ->> 'id'); END IF;
+    results := results || '{"kind":"stored"}'::json;
+    -- At once, so that the next one of this call finds it, and after those before it: a queue has the order of the call.
+    IF (one."unique" ->> 'replace') = 'true' THEN
+      PERFORM store_jobs(now, wire, names, jids, payloads, NULL, NULL, batches, ats, NULL);
+      names := '{}'; jids := '{}'; payloads := '{}'; batches := '{}'; ats := '{}';
+    END IF;
+  END LOOP;
+  IF cardinality(names) > 0 THEN PERFORM store_jobs(now, wire, names, jids, payloads, NULL, NULL, batches, ats, NULL); END IF;
+  FOR one IN SELECT id, count(*) AS more FROM unnest(counted) AS id GROUP BY id ORDER BY id LOOP
+    UPDATE batch SET version = version + 1, total = total + one.more, pending = pending + one.more,
+      due = CASE WHEN closed_as IS NULL THEN now + close_within END WHERE id = one.id;
+  END LOOP;
+  RETURN array_to_json(results);
+END $$;
+
+CREATE OR REPLACE FUNCTION existing(first text, fingerprint text, once json) RETURNS json LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN fingerprint <> '' AND (once ->> 'fingerprint') <> fingerprint
+    THEN json_build_object('kind', 'existing', 'first', first, 'differs', true)
+    ELSE json_build_object('kind', 'existing', 'first', first) END $$;
+
+-- Deletes expired locks and counted pushes, and the expired ones of the next once keys: four for each job since the last sweep. Not in
+-- pushes: the rows would be locked until an application's transaction ends.
+CREATE OR REPLACE FUNCTION sweep_keys(now bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  swept record;
+  last bigint := (SELECT last_value FROM job_id);
+  upto text;
+BEGIN
+  DELETE FROM unique_lock WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM unique_lock WHERE expires <= now ORDER BY expires LIMIT 10000 FOR UPDATE SKIP LOCKED));
+  DELETE FROM throttled WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM throttled WHERE expires <= now ORDER BY expires LIMIT 10000 FOR UPDATE SKIP LOCKED));
+  SELECT key, job INTO swept FROM once_sweep FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT key INTO upto FROM once_key WHERE key >= swept.key ORDER BY key LIMIT 1 OFFSET least(greatest(4 * (last - swept.job), 1000), 40000);
+  DELETE FROM once_key WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM once_key WHERE key >= swept.key AND (upto IS NULL OR key < upto) AND expires <= now FOR UPDATE SKIP LOCKED));
+  -- After the last key, the next sweep begins at the first one.
+  UPDATE once_sweep SET key = coalesce(upto, ''), job = last;
+END $$;
