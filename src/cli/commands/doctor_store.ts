@@ -109,7 +109,7 @@ async function checkHealth(store: Store, configured: "full" | "normal"): Promise
       message: `${hidePassword(store.url)}, ${version}${guarantee}`,
     },
     ...durabilityFindings(store.url, durability, configured),
-    ...findings.map((one): Finding => ({ check: "store", state: "warning", ...one })),
+    ...findings.map(({ message, cure }): Finding => ({ check: "store", state: "warning", message, cure })),
     ...(Math.abs(skew) < MAX_SKEW_MS ? [] : [
       {
         check: "clock",
@@ -174,7 +174,8 @@ async function checkAlerts(
       : enqueued > 0
       ? []
       : [{ check: "workers", state: "warning", message: "none online", cure: "jobs run handlers.js" } as const]),
-    ...alertsOf(situation).map(findingOf),
+    // The findings about the server are above.
+    ...alertsOf({ ...situation, serverFindings: [] }).map(findingOf),
     ...(stuck === 0 ? [] : [
       {
         check: "jobs",

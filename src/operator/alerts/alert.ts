@@ -4,6 +4,7 @@
  * @module
  */
 import type { CrontabEntry } from "../../client/crontab.ts";
+import type { HealthFinding } from "../../store/admin/health.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
@@ -86,6 +87,8 @@ export interface Situation {
   readonly unhandled: readonly Unhandled[];
   /** The last pause of each paused queue in the audit log, by the queue's name. */
   readonly pauses: ReadonlyMap<string, Pick<AuditEntry, "at" | "user">>;
+  /** Problems of the store's server that alerts report. */
+  readonly serverFindings: readonly HealthFinding[];
   /** Batches and flows that wait for their dead members. */
   readonly stuck: readonly Batch[];
 }

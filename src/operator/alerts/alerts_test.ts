@@ -55,6 +55,7 @@ function alerts(situation: Partial<Situation>) {
     unhandled: [],
     crashes: [],
     engine: "sqlite",
+    serverFindings: [],
     roundTripMs: 1,
     pauses: new Map(),
     stuck: [],
@@ -113,6 +114,18 @@ Deno.test("reports once a host whose circuit is open in several workers", () => 
     ["bad", "The circuit of app:1 is open for 1m: its jobs wait", ["Show workers → /workers"]],
   ]);
   assertEquals(found[0]!.detail!.startsWith("Connect ECONNREFUSED (2 workers). "), true, found[0]!.detail);
+});
+
+Deno.test("reports what the store's server says of itself, with the statement that helps", () => {
+  const finding = {
+    message: "session 7 (psql, idle in transaction for 90 s): …",
+    cure: "SELECT pg_terminate_backend(7)",
+  };
+  assertEquals(alerts({ serverFindings: [finding] }).map(({ title, detail, command }) => [title, detail, command]), [[
+    "Dead rows aren't removed, which slows down each take",
+    "Session 7 (psql, idle in transaction for 90 s): ….",
+    "SELECT pg_terminate_backend(7)",
+  ]]);
 });
 
 Deno.test("reports an outbox whose database fails, and refused and late rows", () => {

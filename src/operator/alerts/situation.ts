@@ -58,18 +58,24 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     store.series.read("days", { from: now, to: now }),
     new Crontab({ store, client: new Client({ store, clock }), clock }).list(),
   ]);
-  const [unhandled, crashes, cronEnds, pauses, stuck] = await Promise.all([
+  const isPostgres = store.url.startsWith("postgres");
+  const [unhandled, crashes, cronEnds, pauses, stuck, serverFindings] = await Promise.all([
     unhandledClasses(source, stats, workers),
     crashedJobs(store),
     readEnds(store, recentRuns(cron, now)),
     readPauses(store, stats),
     stuckBatches(store),
+    isPostgres ? serverFindingsOf(store) : [],
   ]);
   return {
-    engine: store.url.startsWith("sqlite:") ? "sqlite" : store.url.startsWith("postgres") ? "postgres" : "redis",
+    engine: store.url.startsWith("sqlite:") ? "sqlite" : isPostgres ? "postgres" : "redis",
     ...{ now, stats, roundTripMs, workers, metrics, today: today ?? { processed: 0, failed: 0 } },
-    ...{ samples, cron, cronEnds, crashes, unhandled, pauses, stuck },
+    ...{ samples, cron, cronEnds, crashes, unhandled, pauses, stuck, serverFindings },
   };
+}
+
+async function serverFindingsOf({ admin }: Store): Promise<Situation["serverFindings"]> {
+  return (await admin.health()).findings.filter(({ isAlert }) => isAlert);
 }
 
 async function crashedJobs({ admin }: Store): Promise<Situation["crashes"]> {

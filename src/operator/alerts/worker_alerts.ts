@@ -24,10 +24,18 @@ const MAX_NAMED = 3;
 
 const SHOW: AlertAction = { label: "Show workers", path: "/workers" };
 
-/** The store is slow. */
-export function storeAlerts({ engine, roundTripMs }: Situation): Alert[] {
-  if (roundTripMs < SLOW_STORE_MS) return [];
-  return [{
+/** The store is slow, or its server needs an operator. */
+export function storeAlerts({ engine, roundTripMs, serverFindings }: Situation): Alert[] {
+  const alerts = serverFindings.map(({ message, cure }): Alert => ({
+    kind: "warn",
+    about: "store",
+    title: "Dead rows aren't removed, which slows down each take",
+    detail: `${sentence(message)}.`,
+    command: cure,
+    actions: [],
+  }));
+  if (roundTripMs < SLOW_STORE_MS) return alerts;
+  return [...alerts, {
     kind: "warn",
     about: "store",
     title: `The store took ${formatDuration(roundTripMs)} to return its counts`,

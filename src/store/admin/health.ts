@@ -15,6 +15,8 @@ export interface Health {
   readonly durability: "full" | "normal" | "none" | undefined;
   /** The store's clock, in epoch milliseconds. */
   readonly now: number;
+  /** PostgreSQL: rows that wait for their removal. */
+  readonly deadRows?: DeadRows;
   /** The problems. */
   readonly findings: readonly HealthFinding[];
 }
@@ -25,4 +27,14 @@ export interface HealthFinding {
   readonly message: string;
   /** The remedy. */
   readonly cure: string;
+  /** The dashboard shows it, too. Default: only `jobs doctor` does. */
+  readonly isAlert?: true;
+}
+
+/** Rows of PostgreSQL that wait for their removal. */
+export interface DeadRows {
+  /** How long the oldest transaction has kept dead rows, in milliseconds. */
+  readonly horizonAgeMs: number;
+  /** Dead rows by table. */
+  readonly tables: Readonly<Record<string, number>>;
 }

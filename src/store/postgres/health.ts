@@ -1,47 +1,55 @@
 /**
- * The health of the server, and what holds back the removal of dead rows.
+ * The health of the server, its dead rows, and what holds back their removal.
  *
  * @module
  */
 import type { Health, HealthFinding } from "../admin/health.ts";
-import type { Row } from "../sql/body.ts";
 import type { Runner } from "./engine.ts";
+import { isTooOld, MAX_HORIZON_AGE_MS, readHolders } from "./horizon.ts";
 
-/** Dead rows that are kept for this time slow down each take. */
-const MAX_HORIZON_AGE_MS = 60_000;
-/** A replication slot has no time. It counts after this many transactions. */
-const MAX_HORIZON_TRANSACTIONS = 100_000;
+/** Returns the statement. Tables with separate settings for autovacuum are those whose rows don't stay. */
+function reading({ schema }: Runner): string {
+  return `SELECT current_setting('server_version') AS version, current_setting('synchronous_commit') AS commits,
+    current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
+    current_setting('autovacuum') AS autovacuum, ${schema}.now_ms($1) AS now, (
+      SELECT json_object_agg(counted.relname, n_dead_tup ORDER BY counted.relname)::text
+      FROM pg_stat_user_tables AS counted JOIN pg_class ON oid = relid
+      WHERE schemaname = $2 AND reloptions::text LIKE '%autovacuum_vacuum_threshold%'
+    ) AS dead`;
+}
 
-const READ = `SELECT current_setting('server_version') AS version, current_setting('synchronous_commit') AS commits,
-  current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages`;
+/** Autovacuum is late by this many dead rows: it should have begun at a tenth of them. */
+const MAX_DEAD_ROWS = 200_000;
+const MAX_HOLDERS = 3;
 
-/** Sessions, prepared transactions and replication slots that hold the horizon, with their age or a number of transactions. */
-const HORIZON = `SELECT * FROM (
-  SELECT 'session ' || pid || ' (' || coalesce(nullif(application_name, ''), 'without a name') || ', ' || coalesce(state, '?') || '): '
-      || left(regexp_replace(coalesce(query, ''), '\\s+', ' ', 'g'), 80) AS what,
-    (extract(epoch FROM clock_timestamp() - xact_start) * 1000)::bigint AS age, NULL::bigint AS transactions, 'end it, or: SELECT pg_terminate_backend(' || pid || ')' AS cure
-  FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-  UNION ALL
-  SELECT 'prepared transaction ' || gid, (extract(epoch FROM clock_timestamp() - prepared) * 1000)::bigint, NULL, 'COMMIT PREPARED or ROLLBACK PREPARED'
-  FROM pg_prepared_xacts WHERE database = current_database()
-  UNION ALL
-  SELECT 'replication slot ' || slot_name || ' without a reader', NULL, age(coalesce(xmin, catalog_xmin))::bigint, 'SELECT pg_drop_replication_slot(''' || slot_name || ''')'
-  FROM pg_replication_slots WHERE NOT active AND coalesce(xmin, catalog_xmin) IS NOT NULL
-) AS held WHERE age > ${MAX_HORIZON_AGE_MS} OR transactions > ${MAX_HORIZON_TRANSACTIONS}
-  ORDER BY age DESC NULLS LAST, transactions DESC LIMIT 3`;
-
-/** See `HealthReader.health`. */
-export async function health(runner: Runner, hears: boolean | undefined): Promise<Health> {
-  const { client } = runner;
-  const [server] = await client.run(READ);
-  const { version, commits, fsync, pages } = server!;
-  const held = await client.run(HORIZON);
+/**
+ * See `HealthReader.health`.
+ *
+ * @param hears whether notifications arrive; undefined if that isn't known
+ * @param maxAgeMs dead rows that are kept for longer are a finding
+ */
+export async function health(
+  runner: Runner,
+  hears: boolean | undefined,
+  maxAgeMs: number = MAX_HORIZON_AGE_MS,
+): Promise<Health> {
+  const { client, schema } = runner;
+  const [server] = await client.run(reading(runner), [runner.ahead, schema]);
+  const { version, commits, fsync, pages, autovacuum, now, dead } = server!;
+  const tables: Readonly<Record<string, number>> = JSON.parse(String(dead ?? "{}"));
+  const holders = await readHolders(client);
+  const held = holders.filter((holder) => isTooOld(holder, maxAgeMs)).slice(0, MAX_HOLDERS);
   return {
     version: `PostgreSQL ${String(version).split(" ")[0]}`,
     durability: fsync === "off" || pages === "off" ? "none" : commits === "off" ? "normal" : "full",
-    now: await runner.now(),
+    now: Number(now),
+    deadRows: {
+      horizonAgeMs: Math.max(0, ...holders.map(({ ageMs = 0 }) => ageMs)),
+      tables,
+    },
     findings: [
-      ...held.map(horizonFinding),
+      ...held.map(({ finding }) => finding),
+      ...vacuumFindings(autovacuum, held.length > 0 ? {} : tables),
       ...(hears === false
         ? [{
           message: "notifications don't arrive, as behind a pooler: jobs start up to 1 s later",
@@ -52,10 +60,21 @@ export async function health(runner: Runner, hears: boolean | undefined): Promis
   };
 }
 
-function horizonFinding({ what, age, transactions, cure }: Row): HealthFinding {
-  const span = age === null ? `of ${transactions} transactions` : `for ${Math.round(Number(age) / 1000)} s`;
-  return {
-    message: `${what}: it has kept dead rows ${span}, which slows down each take`,
-    cure: String(cure),
-  };
+/** Reports that autovacuum is off or late. A held horizon explains dead rows better. */
+function vacuumFindings(autovacuum: unknown, tables: Readonly<Record<string, number>>): HealthFinding[] {
+  if (autovacuum === "off") {
+    return [{
+      message: "autovacuum of PostgreSQL is off: dead rows slow down each take",
+      cure: "ALTER SYSTEM SET autovacuum = on, then SELECT pg_reload_conf()",
+      isAlert: true,
+    }];
+  }
+  const late = Object.entries(tables).filter(([, dead]) => dead > MAX_DEAD_ROWS);
+  if (late.length === 0) return [];
+  const counts = late.map(([table, dead]) => `${table} has ${dead}`).join(", ");
+  return [{
+    message: `autovacuum of PostgreSQL is late: of dead rows, table ${counts}`,
+    cure: "ALTER SYSTEM SET autovacuum_naptime = '10s', then SELECT pg_reload_conf()",
+    isAlert: true,
+  }];
 }

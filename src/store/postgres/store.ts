@@ -42,6 +42,7 @@ import { health } from "./health.ts";
 import { HotVerbs, storing } from "./jobs.ts";
 import { promoteDue } from "./promote.ts";
 import { transactionsPart } from "./transactions.ts";
+import { Vacuum } from "./vacuum.ts";
 import { Watch } from "./watch.ts";
 
 /** Changes of sizes and totals are folded, and marks of commits are forgotten, after this many verbs that write. */
@@ -103,6 +104,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     if (++verbs >= VERBS_PER_FOLD) void fold().catch(() => {});
     return value;
   };
+  const vacuum = new Vacuum(client);
   let isClosed = false;
 
   return {
@@ -120,7 +122,10 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
         return left;
       },
       promote: (limit) => promotion.promote(limit),
-      rescue: (request) => rescue(engine, request),
+      rescue(request) {
+        vacuum.tend();
+        return rescue(engine, request);
+      },
       hasQueuedJobs: (names) => engine.read((at) => hasQueuedJobs(names, at)),
       find: (selection) => entries.find(engine, selection),
       edit: (selection, edit, queue) => editor.edit(engine, selection, edit, queue),
@@ -203,7 +208,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     async [Symbol.asyncDispose]() {
       if (isClosed) return;
       isClosed = true;
-      await Promise.all([watch.close(), folding?.catch(() => {}), client.close()]);
+      await Promise.all([watch.close(), vacuum.close(), folding?.catch(() => {}), client.close()]);
     },
   };
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { DeadRows } from "../../store/admin/health.ts";
 import { type QueueInfo, type Stats, WAIT_KINDS } from "../../store/admin/admin.ts";
 import type { BatchState, BatchStore } from "../../store/port/batches.ts";
 import type { GroupSize } from "../../store/port/groups.ts";
@@ -78,11 +79,12 @@ async function readStore({ store, clock, overdue }: Services): Promise<string[]>
     name !== ALL_QUEUES && name !== OTHER
   );
   // At once: a slow store would not reply to all in time, and be reported as down.
-  const [grouped, batches, workers, overdueMs] = await Promise.all([
+  const [grouped, batches, workers, overdueMs, deadRows] = await Promise.all([
     store.admin.stats({ queues: named, groups: MAX_GROUPS }),
     batchFamily(store.batches),
     store.workers.list(),
     overdue.read(store.cron),
+    store.url.startsWith("postgres") ? store.admin.health().then((health) => health.deadRows) : undefined,
   ]);
   return [
     ...storeFamilies(stats),
@@ -96,6 +98,7 @@ async function readStore({ store, clock, overdue }: Services): Promise<string[]>
       overdueMs / 1_000,
     ),
     one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
+    ...(deadRows ? deadRowFamilies(deadRows) : []),
   ];
 }
 
@@ -208,6 +211,24 @@ function workerFamilies(workers: readonly WorkerInfo[], now: number): string[] {
     one("jobs_workers_resident_memory_bytes", "gauge", "Memory of the online workers", total((one) => one.rss)),
     one("jobs_heartbeat_age_seconds", "gauge", "Age of the oldest heartbeat", oldest),
     ...outboxFamilies(live.flatMap(({ outbox }) => outbox ?? [])),
+  ];
+}
+
+/** Returns what PostgreSQL says of its dead rows. */
+function deadRowFamilies({ horizonAgeMs, tables }: DeadRows): string[] {
+  return [
+    one(
+      "jobs_pg_horizon_age_seconds",
+      "gauge",
+      "PostgreSQL: how long the oldest transaction has kept dead rows",
+      horizonAgeMs / 1_000,
+    ),
+    family(
+      "jobs_pg_dead_rows",
+      "gauge",
+      "PostgreSQL: rows of each table that wait for vacuum",
+      Object.entries(tables).map(([table, value]) => ({ labels: { table }, value })),
+    ),
   ];
 }
 
