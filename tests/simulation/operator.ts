@@ -16,6 +16,7 @@ import { editJobs } from "../../src/operator/actions/jobs.ts";
 import { limitQueue, pauseQueue } from "../../src/operator/actions/queues.ts";
 import { clearSteps, rerunSteps, signal, wakeSteps } from "../../src/operator/actions/steps.ts";
 import { InvalidInput } from "../../src/operator/shapes/shape.ts";
+import type { StepPlan } from "./jobs.ts";
 import type { Ground } from "./ground.ts";
 import type { Model } from "./model.ts";
 import type { Process } from "./places.ts";
@@ -23,7 +24,7 @@ import type { World } from "./world.ts";
 
 export type Edit = "retry" | "kill" | "cancel" | "delete" | "move";
 export type BatchEdit = "cancel" | "retry" | "check";
-export type StepsEdit = "clear" | "rerun" | "wake";
+export type StepsEdit = "clear" | "rerun" | "wake" | "kill";
 
 const BATCH_ACTIONS: Readonly<Record<BatchEdit, AnyAction>> = {
   cancel: cancelBatch,
@@ -35,7 +36,7 @@ const FLOW_ACTIONS: Readonly<Record<BatchEdit, AnyAction>> = {
   retry: retryFlow,
   check: checkBatchCounts,
 };
-const STEPS_ACTIONS: Readonly<Record<StepsEdit, AnyAction>> = { clear: clearSteps, rerun: rerunSteps, wake: wakeSteps };
+const STEPS_ACTIONS = { clear: clearSteps, rerun: rerunSteps, wake: wakeSteps };
 
 export class Operator {
   readonly #tools: ClientTools;
@@ -88,7 +89,7 @@ export class Operator {
   async editBatch(how: BatchEdit, nth: number): Promise<void> {
     const batches = await this.#ground.batches();
     if (batches.length === 0) return;
-    const { id, isFlow } = batches[nth % batches.length]!;
+    const { id, isFlow } = batches.at(nth % batches.length)!;
     if (how !== "check") this.#model.touchGroups();
     void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id }).then((result) => {
       if (how === "cancel" && result) this.#model.groups.cancelled(id);
@@ -104,9 +105,20 @@ export class Operator {
     if (!jid) return;
     const { steps } = sagas.get(id)!;
     const name = parents.get(id) ?? `${steps[nth % steps.length]!.kind}${nth % steps.length}`;
+    if (how === "kill") return this.#killWaiting(id, jid, steps);
     this.#model.touchSteps(id);
     void this.#act(STEPS_ACTIONS[how], { jid, ...(how === "rerun" && { name }) }).then((result) => {
       if (how !== "wake" && result) this.#model.steps.cleared(jid);
+    });
+  }
+
+  /** Kills a job that may wait for a signal, and then sends one. */
+  #killWaiting(id: string, jid: string, steps: readonly StepPlan[]): void {
+    this.#model.touchJob(jid);
+    void this.#act(editJobs, { action: "kill", jids: [jid] }).then((result) => {
+      if ((result as { changed: number } | undefined)?.changed !== 1) return;
+      this.#model.steps.killed(id);
+      for (const step of steps) if (step.kind === "wait") this.signal(step.key);
     });
   }
 

@@ -219,12 +219,14 @@ export class Simulation {
         }
         return;
       case "migrate":
-        if (ground.connectNext === undefined) return;
+        if (ground.moveOn === undefined) return;
         this.#isMigrating = true;
-        return void migrate(this.#in, places, async () => {
-          await this.#connect();
-          places.startAll();
-          this.#isMigrating = false;
+        return void migrate(this.#in, places, {
+          serves: act.serves,
+          onDone: async () => {
+            await this.#connect();
+            this.#isMigrating = false;
+          },
         });
       case "crash":
         return await this.#crash(act.lagMs, act.downMs);

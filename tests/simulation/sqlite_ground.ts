@@ -144,14 +144,17 @@ export class SqliteGround implements Ground {
     return this.#open(this.#sides[0], "store", machine, link);
   }
 
-  connectNext(machine: Machine, link: Link): Promise<Store> {
+  moveOn(): void {
     this.#isNextUsed = true;
-    return this.#open(this.#sides[1], "next", machine, link);
+    this.#sides = [this.#sides[1], this.#sides[0]];
   }
 
-  moveOn(): Promise<readonly string[]> {
-    const left = this.#rows("SELECT jid, place FROM entry UNION ALL SELECT id, 'batch' FROM batch");
-    this.#sides = [this.#sides[1], this.#sides[0]];
+  connectBefore(machine: Machine, link: Link): Promise<Store> {
+    return this.#open(this.#sides[1], "before", machine, link);
+  }
+
+  leftBehind(): Promise<readonly string[]> {
+    const left = this.#sides[1].sql("SELECT jid, place FROM entry UNION ALL SELECT id, 'batch' FROM batch").all();
     return Promise.resolve(left.map((row) => JSON.stringify(row)));
   }
 
