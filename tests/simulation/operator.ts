@@ -17,6 +17,7 @@ import { limitQueue, pauseQueue } from "../../src/operator/actions/queues.ts";
 import { clearSteps, rerunSteps, signal, wakeSteps } from "../../src/operator/actions/steps.ts";
 import { InvalidInput } from "../../src/operator/shapes/shape.ts";
 import type { StepPlan } from "./jobs.ts";
+import type { Link } from "./link.ts";
 import type { Ground } from "./ground.ts";
 import type { Model } from "./model.ts";
 import type { Process } from "./places.ts";
@@ -39,15 +40,17 @@ const FLOW_ACTIONS: Readonly<Record<BatchEdit, AnyAction>> = {
 const STEPS_ACTIONS = { clear: clearSteps, rerun: rerunSteps, wake: wakeSteps };
 
 export class Operator {
+  readonly link: Link;
   readonly #tools: ClientTools;
   readonly #ground: Ground;
   readonly #model: Model;
   readonly #world: World;
 
-  constructor({ machine, store }: Process, ground: Ground, model: Model) {
+  constructor({ machine, link, store }: Process, ground: Ground, model: Model) {
     const tools = { store, clock: machine.clock, record: () => Promise.resolve() };
     // None of the actions here pushes jobs.
     this.#tools = tools as unknown as ClientTools;
+    this.link = link;
     this.#ground = ground;
     this.#model = model;
     this.#world = machine.world;
@@ -91,9 +94,7 @@ export class Operator {
     if (batches.length === 0) return;
     const { id, isFlow } = batches.at(nth % batches.length)!;
     if (how !== "check") this.#model.touchGroups();
-    void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id }).then((result) => {
-      if (how === "cancel" && result) this.#model.groups.cancelled(id);
-    });
+    void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id });
   }
 
   /** Edits the steps of one of the jobs that have steps: the step that waits for a child, if one does. */

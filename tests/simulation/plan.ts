@@ -35,7 +35,7 @@ export type Deed =
   /** Things that go wrong. `of` is the number of a place for a worker; what runs there at that time is hit. */
   | { readonly do: "kill"; readonly of: number; readonly downMs: number }
   | { readonly do: "freeze"; readonly of: number; readonly forMs: number }
-  | { readonly do: "call"; readonly of: number | "client" | "program"; readonly fault: CallFault }
+  | { readonly do: "call"; readonly of: number | "client" | "operator" | "program"; readonly fault: CallFault }
   | { readonly do: "cut"; readonly of: number; readonly forMs: number }
   | { readonly do: "outage"; readonly forMs: number }
   | { readonly do: "jump"; readonly of: number | "store" | "all"; readonly byMs: number }
@@ -146,7 +146,11 @@ function pushes(random: Random, id: string): Act[] {
     return [first, { at: soon, do: "push", job: { ...first.job, id: `${id}k` } }];
   }
   const isGroup = first.do === "batch" || first.do === "flow";
-  return isGroup && random.chance(0.2) ? [first, { at: soon, do: "edit batch", how: "cancel", nth: -1 }] : [first];
+  if (!isGroup || !random.chance(0.2)) return [first];
+  const cancel: Act = { at: soon, do: "edit batch", how: "cancel", nth: -1 };
+  // A cancel that is interrupted.
+  const fault: Act = { at: soon + random.next() * 20, do: "call", of: "operator", fault: "lost before" };
+  return [first, cancel, ...(random.chance(0.3) ? [fault] : [])];
 }
 
 /** Returns a migration, perhaps of a job that is cancelled just before, and whose worker doesn't learn of it. */
@@ -194,10 +198,11 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], at: number,
     case "freeze":
       return [{ at, do: "freeze", of, forMs: random.pick([500, 3_000, 8_000, 16_000]) }];
     case "call": {
+      const places = Array.from({ length: workers }, (_, i) => i);
       const fault = random.pick(["lost before", "lost after", "lost after", "late"] as const);
       return Array.from(
         { length: random.pick([1, 1, 5]) },
-        () => ({ at, do: "call", of: random.chance(0.3) ? "client" : random.between(0, workers - 1), fault }),
+        () => ({ at, do: "call", of: random.pick(["client", "operator", ...places, ...places]), fault }),
       );
     }
     case "cut":

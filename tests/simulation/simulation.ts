@@ -159,9 +159,9 @@ export class Simulation {
     });
   }
 
-  #linkOf(of: number | "client" | "program"): Link | undefined {
-    if (of === "program") return this.#places.remote?.link;
-    return of === "client" ? this.#client.link : this.#places.at(of).link;
+  #linkOf(of: number | "client" | "operator" | "program"): Link | undefined {
+    if (typeof of === "number") return this.#places.at(of).link;
+    return { client: this.#client.link, operator: this.#operator.link, program: this.#places.remote?.link }[of];
   }
 
   /** Begins an act. Its calls to the store take their time. */
