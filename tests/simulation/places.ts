@@ -103,7 +103,11 @@ export class Places {
       executed: (label, result, args) => {
         const [worker] = args;
         if (label === "batches.close" && args[1] === "cancelled") model.groups.cancelled(args[0] as string);
-        if (label === "jobs.take") model.groups.taken(result as readonly Lease[]);
+        if (label === "jobs.take" && (result as readonly Lease[]).length > 0) {
+          model.groups.taken(result as readonly Lease[]);
+          machine.onTake();
+          machine.onTake = () => {};
+        }
         if (label === "jobs.rescue") model.rescued(result as RescueResult);
         if (label === "steps.wait") model.steps.stored(...args as [StepLease, NewWait], result as Wait | undefined);
         // A rescuer settles the dead jobs of others.
@@ -220,6 +224,7 @@ export class Places {
     this.remote?.calm();
     for (const link of this.#links) link.mend(CALM);
     for (const { machine, launcher } of this.#places) {
+      machine.onTake = () => {};
       machine.thaw();
       machine.clockError = 0;
       void launcher?.resume();

@@ -34,7 +34,8 @@ export type Deed =
   | { readonly do: "signal"; readonly key: string }
   /** Things that go wrong. `of` is the number of a place for a worker; what runs there at that time is hit. */
   | { readonly do: "kill"; readonly of: number; readonly downMs: number }
-  | { readonly do: "freeze"; readonly of: number; readonly forMs: number }
+  /** `inTake`: once the store has given it jobs that it hasn't received. */
+  | { readonly do: "freeze"; readonly of: number; readonly forMs: number; readonly inTake: boolean }
   | { readonly do: "call"; readonly of: number | "client" | "operator" | "program"; readonly fault: CallFault }
   | { readonly do: "cut"; readonly of: number; readonly forMs: number }
   | { readonly do: "outage"; readonly forMs: number }
@@ -196,7 +197,7 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], at: number,
     case "kill":
       return [{ at, do: "kill", of, downMs: random.pick([10, 1_000, 12_000]) }];
     case "freeze":
-      return [{ at, do: "freeze", of, forMs: random.pick([500, 3_000, 8_000, 16_000]) }];
+      return [{ at, do: "freeze", of, forMs: random.pick([500, 3_000, 8_000, 16_000]), inTake: random.chance(0.3) }];
     case "call": {
       const places = Array.from({ length: workers }, (_, i) => i);
       const fault = random.pick(["lost before", "lost after", "lost after", "late"] as const);

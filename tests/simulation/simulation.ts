@@ -192,9 +192,14 @@ export class Simulation {
         return places.kill(act.of, act.downMs);
       case "freeze": {
         const { machine } = places.at(act.of);
-        model.hit(machine, act.forMs);
-        machine.freeze();
-        return later(act.forMs, () => machine.thaw());
+        const freeze = () => {
+          model.hit(machine, act.forMs);
+          machine.freeze();
+          later(act.forMs, () => machine.thaw());
+        };
+        if (act.inTake) machine.onTake = freeze;
+        else freeze();
+        return;
       }
       case "call":
         return void this.#linkOf(act.of)?.faults.push(act.fault);
