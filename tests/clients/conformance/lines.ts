@@ -91,27 +91,32 @@ export const lines: readonly Case[] = [
     },
   },
   {
-    does: "begins no job that it lost while it was frozen with the reply",
+    does: "begins no job that it lost while the reply was withheld, or it was frozen with the reply",
     async run(scene) {
       const { url } = await scene.lab.gateway("mortal");
-      const line = scene.use(await HttpLine.start(() => url));
-      const frozen = await scene.start({ url: line.url });
-      line.spoil("take", "withhold");
-      const jid = await scene.push(["note", scene.notes, 0]);
-      await scene.bench.until(() => line.left === 0 && line.withheld === 1, "the reply is withheld");
-      await freeze(frozen);
-      line.release();
+      const takes = async () => {
+        const line = scene.use(await HttpLine.start(() => url));
+        line.spoil("take", "withhold");
+        const program = await scene.start({ url: line.url });
+        const jid = await scene.push(["note", scene.notes, 0]);
+        await scene.bench.until(() => line.withheld === 1, "the reply is withheld");
+        return { line, program, jid };
+      };
+      const [slow, frozen] = [await takes(), await takes()];
+      await freeze(frozen.program);
+      frozen.line.release();
       await scene.start({ url });
-      assertEquals((await scene.ended(jid)).state, "succeeded");
-      frozen.kill("SIGCONT");
-      // It is back, and performs the next jobs.
+      for (const { jid } of [slow, frozen]) assertEquals((await scene.ended(jid)).state, "succeeded");
+      slow.line.release();
+      frozen.program.kill("SIGCONT");
+      // They are back, and perform the next jobs.
       await scene.bench.until(
-        async () => (await scene.workers()).filter(({ alive }) => alive).length === 2,
-        "it is back",
+        async () => (await scene.workers()).filter(({ alive }) => alive).length === 3,
+        "they are back",
       );
       const next = await Promise.all([1, 2, 3, 4, 5, 6].map(() => scene.push(["note", scene.notes, 0.2])));
       for (const one of next) assertEquals((await scene.ended(one)).state, "succeeded");
-      assertEquals((await scene.noted()).sort(), [jid, ...next].sort());
+      assertEquals((await scene.noted()).sort(), [slow.jid, frozen.jid, ...next].sort());
     },
   },
 ];
