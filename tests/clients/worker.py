@@ -108,7 +108,8 @@ def further(of):
         worker(of).run()
     except Exception as error:
         end["error"] = str(error)
-    os.write(2, f"{json.dumps(end)}\n".encode())
+    # Another thread may be within its line.
+    os.write(2, f"\n{json.dumps(end)}\n".encode())
 
 
 def read():
