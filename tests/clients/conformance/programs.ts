@@ -29,7 +29,7 @@ export interface StartedWorker {
   readonly end: { readonly error?: string } | undefined;
 }
 
-/** Starts a worker in a process of its own, and doesn't wait. */
+/** Starts a worker in a separate process, and doesn't wait. */
 export class Program extends JobsProcess implements StartedWorker {
   #status: Deno.CommandStatus | undefined;
 

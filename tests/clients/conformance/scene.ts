@@ -168,7 +168,7 @@ export class Scene implements AsyncDisposable {
     return await this.lab.shared.launch(await this.#complete(options));
   }
 
-  /** Starts a worker in a process of its own, and doesn't wait. */
+  /** Starts a worker in a separate process, and doesn't wait. */
   async launchApart(options: CaseWorker = {}): Promise<Program> {
     return this.#stack.use(new Program(this.lab, await this.#complete(options)));
   }
@@ -178,7 +178,7 @@ export class Scene implements AsyncDisposable {
     return this.#registered(() => this.launch(options));
   }
 
-  /** Starts a worker in a process of its own, and waits until it has registered. */
+  /** Starts a worker in a separate process, and waits until it has registered. */
   startApart(options: CaseWorker = {}): Promise<Program> {
     return this.#registered(() => this.launchApart(options));
   }
