@@ -1228,7 +1228,9 @@ module Jobs
       case @kind
       when :callable then @code.call(context, *args)
       when :performer
-        @code.new.perform(*args)
+        job = @code.new
+        job.jid = context.jid if job.respond_to?(:jid=) # A class of Sidekiq.
+        job.perform(*args)
         nil
       when :active_job
         ActiveJob::Base.execute(args.first.merge("provider_job_id" => context.jid))
