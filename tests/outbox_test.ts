@@ -132,7 +132,7 @@ Deno.test("continues without the database, says so once, and listens again when 
   await using worker = await bench.server([], { JOBS_OUTBOX: database.url });
   await bench.noted("before");
   await server.kill();
-  await worker.logged("The outbox failed, retrying");
+  await worker.logged("Outbox failed, retrying");
   await bench.push("Note", [bench.notes, "meanwhile"]);
   await bench.noted("meanwhile");
   const record = async () => (await bench.store.workers.list())[0]!.outbox!;
@@ -141,7 +141,7 @@ Deno.test("continues without the database, says so once, and listens again when 
     "the heartbeat has the error",
   );
   await server.start();
-  await worker.logged("The outbox works again");
+  await worker.logged("Outbox works again");
   await bench.until(async () => (await record()).error === undefined, "the error is gone");
   const listening = `SELECT count(*) FROM pg_stat_activity WHERE query ILIKE 'listen%' AND datname = '${
     new URL(database.url).pathname.slice(1)
@@ -149,5 +149,5 @@ Deno.test("continues without the database, says so once, and listens again when 
   await until(async () => await server.sql(listening) === "1", () => "it listens");
   await database.sql`SELECT jobs_outbox_push('Note', ${JSON.stringify([bench.notes, "after"])}::text::json)`;
   await bench.noted("after");
-  assertEquals(worker.complaints.map(({ msg }) => msg), ["The outbox failed, retrying"]);
+  assertEquals(worker.complaints.map(({ msg }) => msg), ["Outbox failed, retrying"]);
 });

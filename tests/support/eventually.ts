@@ -6,9 +6,7 @@
 
 /** A test fails if an expected event has not happened after this time. */
 const TIMEOUT_MS = 60_000;
-/** The pause between two looks grows from the first to the second: a long wait costs the other tests little. */
-const MIN_PAUSE_MS = 10;
-const MAX_PAUSE_MS = 50;
+const PAUSE_MS = 10;
 
 /**
  * Polls a condition, and resolves when it holds.
@@ -22,13 +20,11 @@ export async function until(
   what: string | (() => string | Promise<string>) = "it is so",
   patienceMs = TIMEOUT_MS,
 ): Promise<void> {
-  const began = performance.now();
+  const end = performance.now() + patienceMs;
   while (!await condition()) {
-    const waitedMs = performance.now() - began;
-    if (waitedMs > patienceMs) {
+    if (performance.now() > end) {
       throw new Error(`Timed out waiting: ${typeof what === "string" ? what : await what()}`);
     }
-    const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS + waitedMs / 50);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }

@@ -19,7 +19,7 @@ import type { OutboxRecord } from "../../store/port/workers.ts";
 import type { LoopBody } from "../component.ts";
 
 /** A batch is one transaction of the database and one call to the store. */
-const MAX_ROWS = 500;
+const MAX_ROWS = 1_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Finds rows of which no notification arrived. */
 const POLL_MS = 2_000;
@@ -172,7 +172,7 @@ export class Relay implements LoopBody<RelayResult> {
   }
 
   #noteUp(): void {
-    if (this.#failures > 0) this.#options.log.info("The outbox works again", { failures: this.#failures });
+    if (this.#failures > 0) this.#options.log.info("Outbox works again", { failures: this.#failures });
     this.#failures = 0;
   }
 
@@ -184,7 +184,7 @@ export class Relay implements LoopBody<RelayResult> {
     void this.#stopListening?.();
     this.#stopListening = undefined;
     this.#record = { ...this.#record, error: message, since: clock.now() };
-    log.warn("The outbox failed, retrying", { error: message });
+    log.warn("Outbox failed, retrying", { error: message });
   }
 }
 

@@ -47,7 +47,8 @@ const PARAMETERS = ["schema", "host", "sslmode", "prepare", "listen"];
  */
 export function parseAddress(url: string, of = { what: "store", schema: "jobs" }): PostgresAddress {
   const shown = hidePassword(url);
-  const wrong = (what: string) => new StoreError("wrong", `Invalid ${of.what} "${shown}": ${what}`);
+  const invalid = `Invalid ${of.what} "${shown}"`;
+  const wrong = (what: string) => new StoreError("wrong", `${invalid}: ${what}`);
   const match = ADDRESS.exec(url);
   if (match === null || match[2]!.includes("@")) {
     throw wrong(`expected ${FORM}, with special characters of the password as %40`);

@@ -39,7 +39,8 @@ export async function runCases(
 ): Promise<CaseResult[]> {
   await using lab = await Lab.open(command, url);
   const cases = CASES.filter(({ does }) => does.includes(only));
-  await lab.startShared();
+  await using shared = new Scene(lab, "shared");
+  if (cases.some((one) => one.shared)) await shared.start({ concurrency: 20 });
   const results: CaseResult[] = [];
   const left = [...cases.entries()];
   const work = async () => {
