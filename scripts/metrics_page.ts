@@ -10,8 +10,6 @@ import { openStore } from "../src/store/open.ts";
 import { metricsText } from "../src/web/prometheus/metrics.ts";
 import type { WorkerRecord } from "../src/store/port/workers.ts";
 import type { ServerCounts } from "../src/web/prometheus/worker_metrics.ts";
-import { CooperativeQueue } from "../src/web/http/cooperative_queue.ts";
-import { OverdueRuns } from "../src/web/read/overdue_runs.ts";
 import type { Services } from "../src/web/services.ts";
 
 /** The page with the tables. */
@@ -56,11 +54,10 @@ async function exported(counts: Services["counts"]): Promise<Metric[]> {
   await using store = await openStore("sqlite::memory:");
   await new Client({ store, onUnregistered: () => {} }).push("A", [], { group: "a" });
   await store.workers.heartbeat(WORKER, 60_000);
-  const overdue = new OverdueRuns(new CooperativeQueue(systemClock));
   // One metric is of PostgreSQL alone.
   const health = async () => ({ ...await store.admin.health(), deadRows: { horizonAgeMs: 0, tables: { job: 0 } } });
   const asPostgres = { ...store, url: "postgres://", admin: { ...store.admin, health } };
-  const text = await metricsText({ store: asPostgres, clock: systemClock, counts, overdue } as unknown as Services);
+  const text = await metricsText({ store: asPostgres, clock: systemClock, counts } as unknown as Services);
   return [...text.matchAll(/^# HELP (\S+) (.*)\.\n# TYPE \S+ (\S+)\n.*?(?:\{(.*?)\})? \S+$/gm)].map(
     ([, name, about, kind, inside = ""]) => {
       const labels = [...inside.matchAll(/(\w+)="/g)].map(([, label]) => label!).filter((label) => label !== "le");

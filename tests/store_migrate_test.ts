@@ -640,14 +640,14 @@ Deno.test("migrate: cron entries are copied with their state, unless the target 
   ]);
   await t.redis.cron.write([{ ...write, name: "b", definition: "own", state: "own", records: [] }]);
   assertEquals(await migrateStore(t.sqlite, t.redis), { jobs: 0, cron: 2, left: { processed: 0, failed: 0 } });
-  const moved = (await t.redis.cron.read()).entries;
+  const moved = (await t.redis.cron.page()).entries;
   assertEquals(moved.map(({ name, definition, state }) => [name, definition, state]), [["a", "d-a", "s-a"], [
     "b",
     "own",
     "own",
   ]]);
   assertEquals(await logTexts(t.redis, "cron:a", 10), ["2", "1"]);
-  assertEquals((await t.sqlite.cron.read()).entries, []);
+  assertEquals((await t.sqlite.cron.page()).entries, []);
 });
 
 Deno.test("migrate: stopped by its signal, it leaves the rest in the source", async () => {

@@ -16,7 +16,7 @@ Deno.test("redis: an occurrence whose reply was lost is stored once, and the rep
   const [version] = await store.cron.write([{ ...write, version: 0, state: "s0", jobs: [] }]);
   proxy.cutNextAnswer();
   const again = await store.cron.write([{ ...write, version: version!, state: "s1", jobs: [job(1)] }]);
-  const entries = (await store.cron.read()).entries;
+  const entries = (await store.cron.page()).entries;
   assertEquals(again, [entries[0]!.version]);
   assertEquals(entries.map(({ state, live }) => [state, live]), [["s1", job(1).jid]]);
   assertEquals(await numbersIn(store, { in: "queue", queue: "default" }), [1]);
@@ -52,5 +52,5 @@ Deno.test("redis: a cron entry is removed if the reply is lost", async () => {
   assertEquals(await store.cron.write([{ name: "a", version: version! + 1, remove: true }]), [undefined]);
   proxy.cutNextAnswer();
   assertEquals(await store.cron.write([{ name: "a", version: version!, remove: true }]), [version]);
-  assertEquals((await store.cron.read()).entries, []);
+  assertEquals((await store.cron.page()).entries, []);
 });

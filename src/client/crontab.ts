@@ -9,6 +9,7 @@ import { checkCrontab, CrontabError } from "../cron/crontab.ts";
 import {
   type CronDefinition,
   definitionText,
+  indexOf,
   LOADED_TTL_MS,
   readDefinition,
   readRecord,
@@ -22,7 +23,7 @@ import { openSchedule } from "../cron/schedule_spec.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { argsCheck } from "../job/schema/args_schema.ts";
-import type { CronWrite, StoredCron } from "../store/port/cron.ts";
+import type { CronPageRequest, CronWrite, StoredCron } from "../store/port/cron.ts";
 import type { Client } from "./client.ts";
 import { checkLimit } from "./list_request.ts";
 import { buildOccurrences } from "./occurrence_jobs.ts";
@@ -46,7 +47,15 @@ export interface CrontabEntry {
   readonly last: CronRecord | undefined;
 }
 
-/** The store keeps this many runs of an entry. */
+/** A page of entries. */
+export interface CrontabPage {
+  /** The entries. */
+  readonly entries: readonly CrontabEntry[];
+  /** Pass it as `cursor` to get the next page; absent on the last. */
+  readonly next?: string;
+}
+
+/** The store keeps at most this many runs of an entry. */
 const MAX_HISTORY = 100;
 /** A write is attempted this many times if other writers change the entry first. */
 const MAX_ATTEMPTS = 20;
@@ -67,7 +76,7 @@ type Change = Omit<CronWrite, "name" | "version">;
  * const crontab = new Crontab({ store, client: new Client({ store, onUnregistered: () => {} }) });
  * await crontab.add({ name: "hourly", every: "1h", class: "Clean" });
  * await crontab.pause("hourly");
- * console.log((await crontab.list()).map(({ name }) => name)); // ["hourly"]
+ * console.log((await crontab.page()).entries.map(({ name }) => name)); // ["hourly"]
  * ```
  */
 export class Crontab {
@@ -87,20 +96,25 @@ export class Crontab {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Returns all entries, sorted by name. */
-  async list(): Promise<CrontabEntry[]> {
-    const { now, entries } = await this.#store.cron.read();
-    return await Promise.all(entries.map((stored) => this.#show(stored, now)));
+  /**
+   * Returns a page of entries, by name.
+   *
+   * @throws {InvalidPayload} if the limit isn't a whole number from 1 to 1,000
+   */
+  async page(request: CronPageRequest = {}): Promise<CrontabPage> {
+    if (request.limit !== undefined) checkLimit("limit", request.limit);
+    const { now, entries, next } = await this.#store.cron.page(request);
+    return { entries: entries.map((stored) => show(stored, now)), ...(next !== undefined && { next }) };
   }
 
   /** Returns an entry; undefined if it doesn't exist. */
   async get(name: string): Promise<CrontabEntry | undefined> {
-    const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
-    return stored && await this.#show(stored, now);
+    const { now, entries: [stored] } = await this.#store.cron.read([name]);
+    return stored && show(stored, now);
   }
 
   /**
-   * Returns the outcomes of an entry's runs, latest first. The store keeps 100.
+   * Returns the outcomes of an entry's runs, latest first. The store keeps 100 of each of up to 10,000 entries, and fewer of more.
    *
    * @throws {InvalidPayload} if the limit isn't a whole number from 1 to 1,000
    */
@@ -117,7 +131,7 @@ export class Crontab {
    */
   async next(name: string, count: number): Promise<number[]> {
     checkLimit("count", count);
-    const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
+    const { now, entries: [stored] } = await this.#store.cron.read([name]);
     const schedule = openSchedule(definitionOf(name, stored).schedule);
     const times: number[] = [];
     for (let at = schedule.next(now); at !== undefined && times.length < count; at = schedule.next(at)) times.push(at);
@@ -150,8 +164,16 @@ export class Crontab {
       if (stored && !replace && before?.source === "runtime") {
         throw new CrontabError(`Cron entry "${name}" already exists; replace it, or use another name`);
       }
-      const state = (stored && readState(stored.state)) ?? plan(definition, undefined, now).state;
-      return { ...unchanged(state), definition: definitionText(entry, "runtime") };
+      const kept = stored && readState(stored.state, before);
+      const planned = plan(definition, kept, now);
+      // A worker enqueues the runs that the old schedule still owes.
+      const isOwed = planned.due.length > 0 || planned.missed !== undefined;
+      return {
+        ...unchanged(isOwed ? { ...kept!, changedAt: kept!.changedAt ?? now } : planned.state, definition),
+        ...indexOf(definition),
+        definition: definitionText(entry, "runtime"),
+        next: isOwed ? now : planned.next,
+      };
     });
   }
 
@@ -173,7 +195,7 @@ export class Crontab {
    */
   async remove(name: string): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
+      const { now, entries: [stored] } = await this.#store.cron.read([name]);
       if (stored === undefined) throw notFound(name);
       const definition = readDefinition(stored.definition);
       if (definition?.source === "config" && isLoaded(definition, stored, now)) {
@@ -195,7 +217,7 @@ export class Crontab {
    * @throws {CrontabError} if the entry doesn't exist, or its job is invalid
    */
   async run(name: string, { jid: chosen }: { readonly jid?: string | undefined } = {}): Promise<string> {
-    const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
+    const { now, entries: [stored] } = await this.#store.cron.read([name]);
     const definition = definitionOf(name, stored);
     if (definition.everyProcess) {
       throw new CrontabError(`Cron entry "${name}" is performed by every worker itself; push its class instead`);
@@ -209,8 +231,10 @@ export class Crontab {
       if (chosen !== undefined && (await this.history(name, MAX_HISTORY)).some((one) => one.jid === jid)) {
         return undefined;
       }
-      const state = stateOf(name, stored, definition, now);
-      return { ...unchanged(countRecords(state, records)), jobs, records: records.map((one) => JSON.stringify(one)) };
+      if (stored === undefined) throw notFound(name);
+      const state = countRecords(stateOf(stored, definition, now), records);
+      const change = { ...unchanged(state, definition), next: stored.next };
+      return { ...change, jobs, records: records.map((one) => JSON.stringify(one)) };
     });
     return jid;
   }
@@ -236,14 +260,20 @@ export class Crontab {
   async #setState(name: string, change: (state: CronState, now: number) => CronState): Promise<void> {
     await this.#edit(name, (stored, now) => {
       const definition = definitionOf(name, stored);
+      const state = change(stateOf(stored!, definition, now), now);
       // The definition is written even if it is unchanged: that notifies the workers.
-      return { ...unchanged(change(stateOf(name, stored, definition, now), now)), definition: stored!.definition };
+      return {
+        ...unchanged(state, definition),
+        ...indexOf(definition),
+        definition: stored!.definition,
+        next: state.paused ? undefined : openSchedule(state.schedule).next(state.considered),
+      };
     });
   }
 
   async #edit(name: string, edit: Edit): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const { now, entries: [stored] } = await this.#store.cron.read({ names: [name] });
+      const { now, entries: [stored] } = await this.#store.cron.read([name]);
       const change = await edit(stored, now);
       if (change === undefined) return;
       const [version] = await this.#store.cron.write([{ name, version: stored?.version ?? 0, ...change }]);
@@ -251,23 +281,23 @@ export class Crontab {
     }
     throw busy(name);
   }
+}
 
-  async #show(stored: StoredCron, now: number): Promise<CrontabEntry> {
-    const { name, live } = stored;
-    const definition = readDefinition(stored.definition);
-    const state = readState(stored.state);
-    const loaded = definition !== undefined && isLoaded(definition, stored, now);
-    const runs = loaded && !state?.paused;
-    return {
-      name,
-      definition,
-      state,
-      next: runs ? openSchedule(definition.schedule).next(Math.max(now, state?.considered ?? now)) : undefined,
-      live,
-      isLoaded: loaded,
-      last: (await this.history(name, 1))[0],
-    };
-  }
+function show(stored: StoredCron, now: number): CrontabEntry {
+  const { name, live } = stored;
+  const definition = readDefinition(stored.definition);
+  const state = readState(stored.state, definition);
+  const loaded = definition !== undefined && isLoaded(definition, stored, now);
+  const runs = loaded && !state?.paused;
+  return {
+    name,
+    definition,
+    state,
+    next: runs ? openSchedule(definition.schedule).next(Math.max(now, state?.considered ?? now)) : undefined,
+    live,
+    isLoaded: loaded,
+    last: state?.last,
+  };
 }
 
 function definitionOf(name: string, stored: StoredCron | undefined): CronDefinition {
@@ -279,17 +309,16 @@ function definitionOf(name: string, stored: StoredCron | undefined): CronDefinit
   return definition;
 }
 
-function stateOf(name: string, stored: StoredCron | undefined, definition: CronDefinition, now: number): CronState {
-  if (stored === undefined) throw notFound(name);
-  return readState(stored.state) ?? plan(definition, undefined, now).state;
+function stateOf({ state }: StoredCron, definition: CronDefinition, now: number): CronState {
+  return readState(state, definition) ?? plan(definition, undefined, now).state;
 }
 
 function isLoaded({ source }: CronDefinition, { seenAt }: StoredCron, now: number): boolean {
   return source === "runtime" || now - seenAt <= LOADED_TTL_MS;
 }
 
-function unchanged(state: CronState): Change {
-  return { state: stateText(state), jobs: [], awaited: state.waiting !== undefined, records: [] };
+function unchanged(state: CronState, { schedule }: CronDefinition): Change {
+  return { state: stateText(state, schedule), jobs: [], awaited: state.waiting !== undefined, records: [] };
 }
 
 function notFound(name: string): CrontabError {

@@ -6,8 +6,8 @@
 import { parseLossless, stringifyLossless } from "../job/json.ts";
 import type { CronEntry } from "./entry.ts";
 import type { CronRecord } from "./occurrence.ts";
-import type { CronState } from "./plan.ts";
-import { openSchedule } from "./schedule_spec.ts";
+import { type CronState, DEFAULT_CATCH_UP_WINDOW_MS } from "./plan.ts";
+import { isSameSchedule, openSchedule, type ScheduleSpec } from "./schedule_spec.ts";
 
 /** The latest time that a `Date` can represent. */
 const MAX_TIME_MS = 8.64e15;
@@ -24,28 +24,63 @@ export interface CronDefinition extends CronEntry {
   readonly source: CronSource;
 }
 
+/** The fields that a text lacks if an entry has these values: a store may keep a million entries. */
+const DEFAULTS = {
+  args: [],
+  options: {},
+  overlap: "allow",
+  catchUp: { policy: "last", windowMs: DEFAULT_CATCH_UP_WINDOW_MS },
+  everyProcess: false,
+} as const satisfies Partial<CronEntry>;
+
 /** Returns the text of an entry. Equal entries have equal texts. */
 export function definitionText(entry: CronEntry, source: CronSource): string {
-  return stringifyLossless({ ...entry, source })!;
+  const isDefault = (field: string, value: unknown) =>
+    Object.hasOwn(DEFAULTS, field) &&
+    stringifyLossless(value) === stringifyLossless(DEFAULTS[field as keyof typeof DEFAULTS]);
+  const given = Object.entries({ ...entry, source }).filter(([field, value]) => !isDefault(field, value));
+  return stringifyLossless(Object.fromEntries(given))!;
 }
 
 /** Reads an entry; undefined if this version of the program cannot read it. */
 export function readDefinition(text: string): CronDefinition | undefined {
-  const read = readObject(text) as Partial<CronDefinition> | undefined;
-  const isWhole = typeof read?.name === "string" && typeof read.class === "string" && Array.isArray(read.args) &&
+  const object = readObject(text);
+  if (object === undefined) return undefined;
+  const read = { ...DEFAULTS, ...object } as Partial<CronDefinition>;
+  const isWhole = typeof read.name === "string" && typeof read.class === "string" && Array.isArray(read.args) &&
     isSchedule(read.schedule) && typeof read.overlap === "string" && typeof read.catchUp?.policy === "string" &&
     typeof read.options === "object" && read.options !== null;
   return isWhole ? read as CronDefinition : undefined;
 }
 
-export function stateText(state: CronState): string {
-  return JSON.stringify(state);
+/** Returns whether any worker may decide on an entry: no configuration has it, and it is enqueued. */
+export function isShared({ source, everyProcess }: CronDefinition): boolean {
+  return source === "runtime" && !everyProcess;
 }
 
-/** Reads a state; undefined if this version of the program cannot read it. */
-export function readState(text: string): CronState | undefined {
-  const read = readObject(text) as Partial<CronState> | undefined;
-  return isTime(read?.considered) && isSchedule(read?.schedule) ? read as CronState : undefined;
+/** Returns the tags of an entry: those of its jobs. */
+export function tagsOf({ options: { tags } }: CronEntry): readonly string[] {
+  return Array.isArray(tags) ? [...new Set(tags.filter((tag) => typeof tag === "string" && !tag.includes("\n")))] : [];
+}
+
+/** Returns how the store finds an entry with this definition. */
+export function indexOf(definition: CronDefinition): { readonly shared: boolean; readonly tags: readonly string[] } {
+  return { shared: isShared(definition), tags: tagsOf(definition) };
+}
+
+/** Returns the text of a state. The schedule is left out if it is that of the definition. */
+export function stateText({ schedule, ...state }: CronState, defined: ScheduleSpec): string {
+  return JSON.stringify(isSameSchedule(schedule, defined) ? state : { schedule, ...state });
+}
+
+/**
+ * Reads a state; undefined if this version of the program cannot read it.
+ *
+ * @param definition the stored definition that belongs to it, if it is readable
+ */
+export function readState(text: string, definition: CronEntry | undefined): CronState | undefined {
+  const read = { schedule: definition?.schedule, ...readObject(text) } as Partial<CronState>;
+  return isTime(read.considered) && isSchedule(read.schedule) ? read as CronState : undefined;
 }
 
 /** An unreadable record is shown this far. */
@@ -88,7 +123,7 @@ function isTime(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= MAX_TIME_MS;
 }
 
-function readObject(text: string): unknown {
+function readObject(text: string): object | undefined {
   try {
     const value: unknown = parseLossless(text);
     return typeof value === "object" && value !== null ? value : undefined;

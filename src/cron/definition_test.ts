@@ -16,7 +16,7 @@ const ENTRY: CronEntry = {
 Deno.test("a definition and a state survive writing and reading", () => {
   assertEquals(readDefinition(definitionText(ENTRY, "config")), { ...ENTRY, source: "config" });
   const state = { schedule: { everyMs: 1_000, anchor: 0 }, considered: 1_700_000_000_000 };
-  assertEquals(readState(stateText(state)), state);
+  assertEquals(readState(stateText(state, state.schedule), { ...ENTRY, schedule: state.schedule }), state);
 });
 
 Deno.test("a definition or state with an invalid schedule is rejected", () => {
@@ -33,7 +33,7 @@ Deno.test("a definition or state with an invalid schedule is rejected", () => {
   ];
   for (const schedule of schedules) {
     assertEquals(readDefinition(JSON.stringify({ ...ENTRY, args: [], schedule })), undefined);
-    assertEquals(readState(JSON.stringify({ schedule, considered: 0 })), undefined);
+    assertEquals(readState(JSON.stringify({ schedule, considered: 0 }), undefined), undefined);
   }
-  assertEquals(readState(JSON.stringify({ schedule: ENTRY.schedule, considered: 1e300 })), undefined);
+  assertEquals(readState(JSON.stringify({ schedule: ENTRY.schedule, considered: 1e300 }), undefined), undefined);
 });

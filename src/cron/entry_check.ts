@@ -22,7 +22,7 @@ import {
   show,
 } from "./entry_fields.ts";
 import type { Overlap } from "./occurrence.ts";
-import type { CatchUp } from "./plan.ts";
+import { type CatchUp, DEFAULT_CATCH_UP_WINDOW_MS } from "./plan.ts";
 import { CronRule } from "./rule.ts";
 import { RuleError } from "./rule_parser.ts";
 import type { ScheduleSpec } from "./schedule_spec.ts";
@@ -53,7 +53,6 @@ export interface CheckedEntries {
 
 const OVERLAPS: readonly Overlap[] = ["allow", "skip", "queue-one", "replace"];
 const CATCH_UPS: readonly CatchUp["policy"][] = ["none", "last", "all"];
-const DEFAULT_WINDOW_MS = 3_600_000;
 const MIN_INTERVAL_MS = 1_000;
 const MAX_NAME = 200;
 
@@ -213,7 +212,7 @@ function checkCatchUp(fields: EntryFields, everyProcess: boolean): CatchUp {
   if (policy === "none" && windowMs !== undefined) {
     fields.report(`"catchUpWindow" is for "catchUp" last or all; remove it`);
   }
-  return { policy, windowMs: windowMs ?? DEFAULT_WINDOW_MS };
+  return { policy, windowMs: windowMs ?? DEFAULT_CATCH_UP_WINDOW_MS };
 }
 
 function checkSwitches(fields: EntryFields): void {

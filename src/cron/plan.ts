@@ -13,6 +13,7 @@
  *
  * @module
  */
+import type { CronRecord } from "./occurrence.ts";
 import { between, previous, type Schedule } from "./schedule.ts";
 import { isSameSchedule, openSchedule, type ScheduleSpec } from "./schedule_spec.ts";
 
@@ -38,12 +39,16 @@ export interface CronState {
   readonly schedule: ScheduleSpec;
   /** Every run up to and including this time has been decided. */
   readonly considered: number;
+  /** When the definition got another schedule, while runs of this one were due. Later runs follow the new one. */
+  readonly changedAt?: number;
   /** Whether the entry is paused. Then no run is due, and runs during the pause are not caught up. */
   readonly paused?: boolean;
   /** The time of the run that waits until the previous job has ended. */
   readonly waiting?: number;
   /** The number of runs by outcome, since the entry was created; see `counts.ts`. */
   readonly counts?: Readonly<Record<string, number>>;
+  /** The outcome of its latest run. */
+  readonly last?: CronRecord;
 }
 
 /** Runs that are too late to enqueue. */
@@ -66,6 +71,8 @@ export interface Plan {
   readonly clockSetBackMs?: number;
 }
 
+/** A run is caught up if it is at most this late, unless its entry says otherwise. */
+export const DEFAULT_CATCH_UP_WINDOW_MS = 3_600_000;
 /** A run is on time if it is at most this late: after a restart, with a blocked event loop or an unreachable store. */
 export const ON_TIME_MS = 60_000;
 /** A check plans at most this many runs; the next check plans the rest. */
@@ -95,14 +102,16 @@ export function plan(entry: Planned, state: CronState | undefined, now: number):
   if (setBackMs > MAX_STEP_BACK_MS) {
     return { ...planWithout({ ...state, schedule: entry.schedule, considered: now }), clockSetBackMs: setBackMs };
   }
+  const until = changed ? Math.min(now, state.changedAt ?? now) : now;
   const { due, missed, considered } = runsSince(openSchedule(state.schedule), entry.catchUp, {
     after: state.considered,
+    until,
     now,
   });
   const decided = considered === state.considered ? state : { ...state, considered };
   // The due runs of the old schedule are decided before the new schedule begins.
   const isDone = due.length < MAX_DUE;
-  return { ...planWithout(changed && isDone ? changeSchedule(decided, entry.schedule, now) : decided), due, missed };
+  return { ...planWithout(changed && isDone ? changeSchedule(decided, entry.schedule, until) : decided), due, missed };
 }
 
 /**
@@ -131,29 +140,33 @@ function planWithout(state: CronState): Plan {
   return { due: [], missed: undefined, state, next };
 }
 
-function changeSchedule(state: CronState, schedule: ScheduleSpec, now: number): CronState {
+function changeSchedule({ changedAt: _, ...state }: CronState, schedule: ScheduleSpec, now: number): CronState {
   return { ...state, schedule, considered: Math.max(state.considered, now) };
 }
 
-/** Returns the due and the missed runs since the last check. */
-function runsSince(schedule: Schedule, { policy, windowMs }: CatchUp, { after, now }: { after: number; now: number }): {
+/** Returns the due and the missed runs since the last check, up to a time. */
+function runsSince(schedule: Schedule, { policy, windowMs }: CatchUp, { after, until, now }: {
+  readonly after: number;
+  readonly until: number;
+  readonly now: number;
+}): {
   readonly due: readonly number[];
   readonly missed: Missed | undefined;
   readonly considered: number;
 } {
   const first = schedule.next(after);
-  if (first === undefined || first > now) return { due: [], missed: undefined, considered: after };
+  if (first === undefined || first > until) return { due: [], missed: undefined, considered: after };
   const earliest = Math.max(first, now - (policy === "none" ? ON_TIME_MS : windowMs));
   if (policy === "all") {
-    const due = between(schedule, earliest - 1, now, MAX_DUE);
-    const missed = countMissed(schedule, first, earliest - 1);
-    return { due, missed, considered: due.length === MAX_DUE ? due.at(-1)! : now };
+    const due = between(schedule, earliest - 1, until, MAX_DUE);
+    const missed = countMissed(schedule, first, Math.min(earliest - 1, until));
+    return { due, missed, considered: due.length === MAX_DUE ? due.at(-1)! : until };
   }
-  const last = previous(schedule, now + 1, earliest);
+  const last = previous(schedule, until + 1, earliest);
   return {
     due: last === undefined ? [] : [last],
-    missed: countMissed(schedule, first, last === undefined ? now : last - 1),
-    considered: now,
+    missed: countMissed(schedule, first, last === undefined ? until : last - 1),
+    considered: until,
   };
 }
 

@@ -19,6 +19,9 @@ export class CronRule implements Schedule {
   readonly text: string;
   readonly fields: RuleFields;
   readonly zone: Zone;
+  /** The latest result of `next`, and the time from which on it is the result. */
+  #from = Infinity;
+  #next = -Infinity;
 
   /**
    * @param text five fields, six with seconds first, or a short form such as `@daily`
@@ -29,11 +32,15 @@ export class CronRule implements Schedule {
   constructor(text: string, timezone = "UTC") {
     this.text = text;
     this.fields = parseRule(text);
-    this.zone = new Zone(timezone);
+    this.zone = Zone.of(timezone);
   }
 
   next(after: number): number | undefined {
-    return this.fields.hours.length === 24 ? this.#nextElapsed(after) : this.#nextOnWall(after);
+    // Many entries have one rule, and are planned at about the same time.
+    if (this.#from <= after && after < this.#next) return this.#next;
+    const next = this.fields.hours.length === 24 ? this.#nextElapsed(after) : this.#nextOnWall(after);
+    if (next !== undefined) [this.#from, this.#next] = [after, next];
+    return next;
   }
 
   /** Returns the first matching wall time whose instant is later. In a repeated hour, matching wall times may be past. */

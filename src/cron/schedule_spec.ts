@@ -14,8 +14,25 @@ export type ScheduleSpec =
   /** Every `everyMs` milliseconds, counted from `anchor`. */
   | { readonly everyMs: number; readonly anchor: number };
 
+/** Rules that are kept. Each takes about 2 KB. */
+const MAX_RULES = 1_000;
+const rules = new Map<string, CronRule>();
+
+/** Returns the schedule. Entries with the same rule and zone share one, with what it has computed. */
 export function openSchedule(spec: ScheduleSpec): Schedule {
-  return "rule" in spec ? new CronRule(spec.rule, spec.timezone) : new Interval(spec.everyMs, spec.anchor);
+  return "rule" in spec ? openRule(spec.rule, spec.timezone) : new Interval(spec.everyMs, spec.anchor);
+}
+
+function openRule(rule: string, timezone: string): CronRule {
+  const key = `${timezone} ${rule}`;
+  let known = rules.get(key);
+  if (known === undefined) {
+    known = new CronRule(rule, timezone);
+    // The first is the one that was made first: a rule that is used again is made again, which is cheap enough.
+    if (rules.size >= MAX_RULES) rules.delete(rules.keys().next().value!);
+    rules.set(key, known);
+  }
+  return known;
 }
 
 /** Returns whether two schedules are the same. */
@@ -26,7 +43,7 @@ export function isSameSchedule(one: ScheduleSpec, other: ScheduleSpec): boolean 
 
 /** Returns a schedule in plain words: `at 03:30 on weekdays, Europe/London`. */
 export function describeSchedule(spec: ScheduleSpec): string {
-  return "rule" in spec ? describeRule(new CronRule(spec.rule, spec.timezone)) : describeInterval(spec.everyMs);
+  return "rule" in spec ? describeRule(openRule(spec.rule, spec.timezone)) : describeInterval(spec.everyMs);
 }
 
 /**

@@ -23,11 +23,24 @@ const MAX_OFFSET_MS = 16 * 3600 * 1000;
 /** At most this many segments are cached. A schedule reads times close to each other, mostly in one or two segments. */
 const MAX_SEGMENTS = 8;
 
+/** Zones that are kept. The database has 600 names, with any spelling of upper and lower case. */
+const MAX_ZONES = 1_000;
+const zones = new Map<string, Zone>();
+
 /** A time zone of the IANA database that comes with the runtime. */
 export class Zone {
   /** The name as the database spells it: `Europe/London`, `UTC`. */
   readonly name: string;
   readonly #segments: Segment[] = [];
+
+  /** Returns the zone of a name, once made: its segments are shared. @throws {RangeError} if the zone doesn't exist */
+  static of(name: string): Zone {
+    const known = zones.get(name) ?? new Zone(name);
+    // The names in use are few. Invalid ones aren't kept.
+    if (zones.size >= MAX_ZONES) zones.clear();
+    zones.set(name, known);
+    return known;
+  }
 
   /**
    * @param name `Europe/London`, `UTC`, or a fixed offset such as `+05:30`

@@ -20,7 +20,6 @@ import type { Mask } from "../text/mask.ts";
 import type { RecentAlerts } from "./read/recent_alerts.ts";
 import type { StuckBatches } from "./read/stuck_batches.ts";
 import type { Operations } from "./operations.ts";
-import type { OverdueRuns } from "./read/overdue_runs.ts";
 import type { RecentMetrics } from "./read/recent_metrics.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
 import type { CooperativeQueue } from "./http/cooperative_queue.ts";
@@ -53,7 +52,6 @@ export interface Services {
   readonly measures: RecentMetrics;
   readonly alerts: RecentAlerts;
   readonly stuck: StuckBatches;
-  readonly overdue: OverdueRuns;
   readonly operations: Operations;
   /** Bounds how many pages and API responses are made at the same time. */
   readonly limiter: Limiter;

@@ -23,7 +23,6 @@ import { Operations } from "./operations.ts";
 import { AlertNotices } from "./alert_notices.ts";
 import { RecentAlerts } from "./read/recent_alerts.ts";
 import { StuckBatches } from "./read/stuck_batches.ts";
-import { OverdueRuns } from "./read/overdue_runs.ts";
 import { RecentMetrics } from "./read/recent_metrics.ts";
 import type { Gateway } from "../remote/gateway.ts";
 import type { WorkerCounts } from "./prometheus/worker_metrics.ts";
@@ -151,7 +150,6 @@ export function createWeb(options: WebOptions): Web {
     limiter: new Limiter(),
     arriving: new BodyBudget(),
     slices,
-    overdue: new OverdueRuns(slices),
     settings: options.settings ?? [],
     classes: options.classes ?? [],
     traceUrl: options.traceUrl,

@@ -137,8 +137,8 @@ export const WORKER_CASES: readonly Case[] = [
     what: "1,000 entries, all configured",
     prepare: ({ store }) => writeCron(store, 1_000),
     run: async ({ store }) => {
-      const { entries } = await store.cron.read();
-      await store.cron.read({ configured: entries.map(({ name }) => name) });
+      const { entries } = await store.cron.page();
+      await store.cron.survey(entries.map(({ name }) => name));
     },
   },
   {
@@ -151,7 +151,7 @@ export const WORKER_CASES: readonly Case[] = [
     what: "the removal of an entry",
     prepare: ({ store }) => writeCron(store, 1),
     run: async ({ store }) => {
-      const [entry] = (await store.cron.read({ names: ["entry-0"] })).entries;
+      const [entry] = (await store.cron.read(["entry-0"])).entries;
       await store.cron.write([{ ...entry!, remove: true }]);
     },
   },
@@ -229,7 +229,7 @@ function classes(count: number): { name: string; options: string }[] {
 }
 
 async function writeCron(store: Store, count: number): Promise<void> {
-  const { entries } = await store.cron.read();
+  const { entries } = await store.cron.page();
   const versions = new Map(entries.map(({ name, version }) => [name, version]));
   await store.cron.write(Array.from({ length: count }, (_, i) => ({
     name: `entry-${i}`,

@@ -273,11 +273,11 @@ const INCIDENTS: readonly Incident[] = [
         environment: "production",
         optionsOf: () => undefined,
       });
-      const { now } = await store.cron.read();
+      const { now } = await store.cron.page();
       const written = await store.cron.write([{
         ...{ name: "sync stock", version: 0, jobs: [], awaited: false, records: [] },
         definition: definitionText(entry!, "config"),
-        state: stateText(plan(entry!, undefined, now).state),
+        state: stateText(plan(entry!, undefined, now).state, entry!.schedule),
       }]);
       assertEquals(written.length, 1);
     },

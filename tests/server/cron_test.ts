@@ -185,7 +185,7 @@ Deno.test("a configuration that is read again changes, adds and removes entries;
   server.kill("SIGHUP");
   const { error } = await server.logged("Request failed");
   assert(String(error).includes('Cron entry "c"'), String(error));
-  assertEquals((await bench.store.cron.read()).entries.map(({ name }) => name), ["b", "c"]);
+  assertEquals((await bench.store.cron.page()).entries.map(({ name }) => name), ["b", "c"]);
 });
 
 Deno.test("a worker does not start with an invalid crontab, and lists all problems", async () => {

@@ -72,7 +72,7 @@ Deno.test("scheduler: a store's clock that was ahead for hours and is set back i
   assertEquals(said.filter((message) => message === held).length, 1, said.join("\n"));
   const [finding, ...others] = await checkCron(store);
   assertEquals(others, []);
-  assertMatch(finding!.message, /^2 cron entries have no runs for 4h5[5-9]m.*: the store's clock was ahead/);
+  assertMatch(finding!.message, /^cron entries have no runs for 4h5[5-9]m.*: the store's clock was ahead/);
   lab.clock.set(NOON + 6 * 60 * MINUTE);
   await scheduler.step();
   assertEquals(await checkCron(store), []);
@@ -116,7 +116,7 @@ Deno.test("scheduler: a job contains its run, and is built as by a push", async 
   const { class: name, args, retry, tenant, mark: marked, occurrence, jid } = JSON.parse(payload);
   assertEquals({ name, args, retry, tenant, marked }, { name: "Act", args: [1], retry: 3, tenant: "x", marked: 1 });
   assertEquals(occurrence, { name: "a", scheduledAt: "2026-06-15T12:01:00.000Z", lateMs: 7 });
-  assertEquals((await store.cron.read()).entries[0]?.live, jid);
+  assertEquals((await store.cron.page()).entries[0]?.live, jid);
 });
 
 Deno.test("scheduler: a run that middleware stops is skipped with the reason, and blocks no other run", async () => {
@@ -133,7 +133,7 @@ Deno.test("scheduler: a run that middleware stops is skipped with the reason, an
     ["skipped", "stopped by middleware", undefined],
     ["skipped", "stopped by middleware", undefined],
   ]);
-  assertEquals((await store.cron.read()).entries[0]?.live, undefined);
+  assertEquals((await store.cron.page()).entries[0]?.live, undefined);
 });
 
 Deno.test("scheduler: an entry that fails is retried, and does not delay the others", async () => {
@@ -207,7 +207,7 @@ Deno.test("scheduler: the definition of the worker that started last applies unt
   const store = await lab.open();
   const old = lab.process(store, [minutely()]);
   await old.scheduler.step();
-  const definition = async () => JSON.parse((await store.cron.read()).entries[0]!.definition);
+  const definition = async () => JSON.parse((await store.cron.page()).entries[0]!.definition);
   const fresh = lab.process(store, [minutely({ class: "Fresh" })]);
   await fresh.scheduler.step();
   assertEquals(fresh.said, ["Cron entry changed"]);
@@ -241,7 +241,7 @@ Deno.test("scheduler: a new definition is stored although a run is decided at th
   };
   const fresh = lab.process(other, [minutely({ class: "Fresh" })]);
   await fresh.scheduler.step();
-  assertEquals(JSON.parse((await store.cron.read()).entries[0]!.definition).class, "Fresh");
+  assertEquals(JSON.parse((await store.cron.page()).entries[0]!.definition).class, "Fresh");
   assertEquals(await queued(store), [1]);
 });
 
@@ -267,7 +267,7 @@ Deno.test("scheduler: an entry that is switched off or in no configuration is re
   await new Crontab({ store, client: new Client({ store }) }).add(minutely({ name: "by hand" }));
   carry(scheduler, [minutely({ enable: false })]);
   await scheduler.step();
-  assertEquals((await store.cron.read()).entries.map(({ name }) => name), ["by hand"]);
+  assertEquals((await store.cron.page()).entries.map(({ name }) => name), ["by hand"]);
   await lab.clock.advance(MINUTE);
   await scheduler.step();
   assertEquals((await queued(store)).length, 1);
@@ -294,11 +294,11 @@ Deno.test("scheduler: an entry of other workers stays, and is removed when no wo
   await stranger.scheduler.step();
   await lab.clock.advance(7 * 24 * HOUR);
   await stranger.scheduler.step();
-  assertEquals((await store.cron.read()).entries.length, 1);
+  assertEquals((await store.cron.page()).entries.length, 1);
   assertEquals(await queued(store), []);
   await lab.clock.advance(MINUTE);
   await stranger.scheduler.step();
-  assertEquals((await store.cron.read()).entries, []);
+  assertEquals((await store.cron.page()).entries, []);
 });
 
 Deno.test("scheduler: entries return to a store that has lost them, after a delay", async () => {
@@ -306,16 +306,16 @@ Deno.test("scheduler: entries return to a store that has lost them, after a dela
   const store = await lab.open();
   const { scheduler } = lab.process(store, [minutely()]);
   await scheduler.step();
-  const { version } = (await store.cron.read()).entries[0]!;
+  const { version } = (await store.cron.page()).entries[0]!;
   await store.cron.write([{ name: "a", version, remove: true }]);
   for (let i = 0; i < 6; i++) {
     await lab.clock.advance(15 * SECOND);
     await scheduler.step();
   }
-  assertEquals((await store.cron.read()).entries, []);
+  assertEquals((await store.cron.page()).entries, []);
   await lab.clock.advance(15 * SECOND);
   await scheduler.step();
-  assertEquals((await store.cron.read()).entries.length, 1);
+  assertEquals((await store.cron.page()).entries.length, 1);
 });
 
 Deno.test("scheduler: every worker performs an everyProcess entry, and none does while it is paused", async () => {

@@ -8,7 +8,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/
 import { systemClock } from "../../src/clock.ts";
 import { getField, readWireTime } from "../../src/job/raw.ts";
 import type { Place } from "../../src/store/port/entries.ts";
-import type { CronWrite, StoredCron } from "../../src/store/port/cron.ts";
+import { CLAIM_MS, type CronPageRequest, type CronWrite, type StoredCron } from "../../src/store/port/cron.ts";
 import { MAX_CRON_RECORDS } from "../../src/store/port/logs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
@@ -46,7 +46,7 @@ async function write(store: ServerStore, more: Partial<CronWrite> = {}): Promise
 
 /** Returns the stored entry. */
 async function read(store: ServerStore, name = NIGHTLY): Promise<StoredCron | undefined> {
-  return (await store.cron.read({ names: [name] })).entries[0];
+  return (await store.cron.read([name])).entries[0];
 }
 
 /** Writes an entry whose live job is the first one. */
@@ -65,10 +65,13 @@ export const cron: Cases = {
   "an entry is read as it was written, and is seen now": async (open) => {
     await using t = await open();
     const version = await write(t.store, { definition: '{"é":1}', state: "{}" });
-    const { now, entries } = await (await t.another()).cron.read();
+    const { now, entries } = await (await t.another()).cron.page();
     assertAlmostEquals(now, t.now(), SLACK_MS);
     const [{ seenAt, ...entry }] = entries as [StoredCron];
-    assertEquals(entry, { name: NIGHTLY, version, definition: '{"é":1}', state: "{}", live: undefined });
+    assertEquals(entry, {
+      ...{ name: NIGHTLY, version, definition: '{"é":1}', state: "{}", live: undefined },
+      ...{ shared: false, tags: [], next: undefined },
+    });
     assertAlmostEquals(seenAt, t.now(), SLACK_MS);
   },
 
@@ -76,7 +79,7 @@ export const cron: Cases = {
     await using t = await open();
     for (const name of ["b", "a", "c"]) await write(t.store, { name });
     const names = async (some?: string[]) =>
-      (await t.store.cron.read(some && { names: some })).entries.map((entry) => entry.name);
+      (some ? await t.store.cron.read(some) : await t.store.cron.page()).entries.map((entry) => entry.name);
     assertEquals(await names(), ["a", "b", "c"]);
     assertEquals(await names(["c", "none", "a"]), ["c", "a"]);
     assertEquals(await names([]), []);
@@ -217,7 +220,7 @@ export const cron: Cases = {
     assertEquals(await remove(version + 1), [undefined]);
     assertEquals(await remove(version), [version]);
     assertEquals(await remove(version), [undefined]);
-    assertEquals((await t.store.cron.read()).entries, []);
+    assertEquals((await t.store.cron.page()).entries, []);
     assertEquals(await numbersIn(t.store, DEFAULT), [1]);
     const again = await write(t.store);
     assert(again > version);
@@ -233,7 +236,7 @@ export const cron: Cases = {
     t.advance(HOUR_MS);
     const second = await write(t.store, { version: first, state: "s1" });
     assertAlmostEquals((await read(t.store))!.seenAt, t.now() - HOUR_MS, SLACK_MS);
-    const { entries } = await t.store.cron.read({ configured: [NIGHTLY, "none"] });
+    const { entries } = await t.store.cron.survey([NIGHTLY, "none"]);
     assertEquals(entries.map(({ name, version }) => [name, version]), [[NIGHTLY, second]]);
     assertAlmostEquals(entries[0]!.seenAt, t.now(), SLACK_MS);
     t.advance(HOUR_MS);
@@ -241,15 +244,108 @@ export const cron: Cases = {
     assertAlmostEquals((await read(t.store))!.seenAt, t.now(), SLACK_MS);
   },
 
+  "a claim returns the shared entries that are due, and no other does until they are written or some seconds have passed":
+    async (open) => {
+      await using t = await open();
+      const at = t.now();
+      const shared = { shared: true, definition: "d" };
+      await t.store.cron.write([
+        ...["a", "b", "c"].map((name, i) => change({ name, ...shared, next: at - 1_000 + i })),
+        change({ name: "later", ...shared, next: at + HOUR_MS }),
+        change({ name: "never", ...shared }),
+        change({ name: "own", next: at - 2_000 }),
+      ]);
+      const other = await t.another();
+      const claim = async (store: ServerStore, limit = 10) => (await store.cron.claim(limit)).entries;
+      const [first, second] = [await claim(t.store, 2), await claim(other)];
+      assertEquals(first.map(({ name }) => name).sort(), ["a", "b"]);
+      assertEquals(second.map(({ name }) => name), ["c"]);
+      assertEquals(await claim(other), []);
+      const { name, version } = first[0]!;
+      await write(other, { name, version, state: "s1", next: at + 2 * HOUR_MS });
+      assertEquals(await t.store.cron.write([change({ name, version, state: "late" })]), [undefined]);
+      t.advance(CLAIM_MS + 1_000);
+      const again = (await claim(t.store)).map(({ name }) => name).sort();
+      assertEquals(again, ["a", "b", "c"].filter((one) => one !== name));
+      t.advance(HOUR_MS);
+      await claim(t.store);
+      const { next } = await t.store.cron.claim(10);
+      assertAlmostEquals(next!, t.now() + CLAIM_MS, SLACK_MS);
+    },
+
+  "an awaited end makes a shared entry due": async (open) => {
+    await using t = await open();
+    await write(t.store, { definition: "d", shared: true, next: t.now() + HOUR_MS, jobs: [job(1)], awaited: true });
+    assertEquals((await t.store.cron.claim(10)).entries, []);
+    await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
+    assertEquals((await t.store.cron.claim(10)).entries.map(({ name, live }) => [name, live]), [[NIGHTLY, undefined]]);
+  },
+
+  "pages have entries by name, prefix and tag, or the next one to run first": async (open) => {
+    await using t = await open();
+    const at = t.now() + HOUR_MS;
+    const names = ["a:1", "a:2", "a:3", "b:1", "é"];
+    const writes = names.map((name, i) =>
+      change({
+        name,
+        definition: "d",
+        shared: i % 2 === 0,
+        tags: i < 2 ? ["x", "y"] : ["y"],
+        next: i === 4 ? undefined : at,
+      })
+    );
+    await t.store.cron.write([...writes].reverse());
+    const all = async (request: CronPageRequest) => {
+      const found: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await t.store.cron.page({ ...request, limit: 2, cursor });
+        found.push(...page.entries.map(({ name }) => name));
+        cursor = page.next;
+      } while (cursor !== undefined);
+      return found;
+    };
+    assertEquals(await all({}), names);
+    assertEquals(await all({ prefix: "a:" }), ["a:1", "a:2", "a:3"]);
+    assertEquals(await all({ tag: "x" }), ["a:1", "a:2"]);
+    assertEquals(await all({ tag: "y", prefix: "b" }), ["b:1"]);
+    assertEquals(await all({ sort: "next" }), names);
+    const { version } = (await read(t.store, "a:1"))!;
+    await write(t.store, { name: "a:1", version, definition: "d", shared: true, tags: ["z"], next: at + 1 });
+    assertEquals(await all({ tag: "x" }), ["a:2"]);
+    assertEquals(await all({ tag: "z" }), ["a:1"]);
+    assertEquals(await all({ sort: "next" }), ["a:2", "a:3", "b:1", "a:1", "é"]);
+    const entry = (await read(t.store, "a:2"))!;
+    await t.store.cron.write([{ name: "a:2", version: entry.version, remove: true }]);
+    assertEquals([await all({ tag: "x" }), await all({ prefix: "a" })], [[], ["a:1", "a:3"]]);
+  },
+
+  "a survey has the entries that aren't shared, and how late an entry was written": async (open) => {
+    await using t = await open();
+    const version = await write(t.store);
+    await write(t.store, { name: "shared", shared: true });
+    const { now, latest, entries } = await t.store.cron.survey([]);
+    assertEquals(entries.map(({ name, version }) => [name, version]), [[NIGHTLY, version]]);
+    assert(latest >= now - SLACK_MS, "an earlier store here may have been ahead");
+  },
+
+  "to plan again makes all shared entries due": async (open) => {
+    await using t = await open();
+    await write(t.store, { definition: "d", shared: true, next: t.now() + HOUR_MS });
+    assertEquals((await t.store.cron.claim(10)).entries, []);
+    await t.store.cron.replan();
+    assertEquals((await t.store.cron.claim(10)).entries.map(({ name }) => name), [NIGHTLY]);
+  },
+
   "wait resolves on a definition by any connection, and on a removal": async (open) => {
     await using t = await open();
     const other = await t.another();
-    await t.store.cron.read();
+    await t.store.cron.survey([]);
     await woken((signal) => t.store.watch("cron", signal), () => write(other));
-    await t.store.cron.read();
+    await t.store.cron.survey([]);
     const { version } = (await read(t.store))!;
     await woken((signal) => t.store.watch("cron", signal), () => write(t.store, { version, definition: "d1" }));
-    await t.store.cron.read();
+    await t.store.cron.survey([]);
     const entry = (await read(t.store))!;
     await woken((signal) => t.store.watch("cron", signal), () => other.cron.write([{ ...entry, remove: true }]));
   },
@@ -257,7 +353,7 @@ export const cron: Cases = {
   "wait resolves on the end of an awaited job": async (open) => {
     await using t = await open();
     await withLive(t.store, true);
-    await t.store.cron.read();
+    await t.store.cron.survey([]);
     const other = await t.another();
     await woken(
       (signal) => t.store.watch("cron", signal),
@@ -268,7 +364,7 @@ export const cron: Cases = {
   "wait ignores changes that don't concern others, and resolves when it is aborted": async (open) => {
     await using t = await open();
     await withLive(t.store);
-    await t.store.cron.read();
+    await t.store.cron.survey([]);
     const enough = new AbortController();
     let ended = 0;
     const wait = () => t.store.watch("cron", enough.signal).then(() => ended++);
@@ -286,7 +382,7 @@ export const cron: Cases = {
 
   "wait resolves on a change between the read and the wait": async (open) => {
     await using t = await open();
-    await t.store.cron.read();
+    await t.store.cron.survey([]);
     await write(await t.another());
     await woken((signal) => t.store.watch("cron", signal), () => Promise.resolve());
   },

@@ -24,7 +24,7 @@ export const wait: Cases = {
     const topics: readonly [Topic, read: () => Promise<unknown>, change: () => Promise<unknown>][] = [
       [{ work: ["default"] }, () => takeUpTo(store, worker), () => other.jobs.enqueue([job(1)])],
       ["due", () => store.jobs.promote(10), () => other.jobs.enqueue([job(2, { delayMs: HOUR_MS })])],
-      ["cron", () => store.cron.read(), () => other.cron.write([entry])],
+      ["cron", () => store.cron.survey([]), () => other.cron.write([entry])],
       [
         { commandsTo: worker },
         () => empty(store, { commandsTo: worker }),
@@ -50,7 +50,7 @@ export const wait: Cases = {
     await using t = await open();
     const worker = await register(t.store);
     const other = await t.another();
-    await t.store.cron.read();
+    await t.store.cron.survey([]);
     await t.store.jobs.promote(1);
     const change = { name: "a", version: 0, definition: "d", state: "s", jobs: [], awaited: false, records: [] };
     const waits: readonly [(signal: AbortSignal) => Promise<unknown>, () => Promise<unknown>][] = [

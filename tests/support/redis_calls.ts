@@ -110,14 +110,18 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   countLeases: [
     call(LEASES, `${WORKER} default 1 ${GROUPED}`, [...GROUPS, ...LEASED]),
   ],
-  cronRead: [call("", "0 1 1 e 0", CRON)],
+  cronClaim: [call("", "0 10 1000", CRON)],
+  cronPage: [call("", `0 "" "" name "" "" 10`, CRON), call("", `0 "" "" next 1 e 10`, CRON)],
+  cronRead: [call("", "0 1 e", CRON)],
+  cronReplan: [call("", `0 "" 10`, CRON)],
+  cronSurvey: [call("", "0 1 e", CRON)],
   cronWrite: [
     call(
       "jobs:cron:done:w",
-      `0 8 10 1000 1 e 1 {} 1 define {} 1 default j2 ${open("j2")} 0 1 "type":"cron.missed" 1 r2`,
+      `0 8 10 1000 1000 1 e 1 {} 5 1 define 1 u {} 1 default j2 ${open("j2")} 0 1 "type":"cron.missed" 1 r2`,
       [...CRON, ...RECORDING],
     ),
-    call("jobs:cron:done:w", '0 8 10 1000 1 e 1 "" "" remove "" 0 0 0 0', CRON),
+    call("jobs:cron:done:w", '0 8 10 1000 1000 1 e 1 "" inf "" remove "" "" "" 0 0 0 0', CRON),
   ],
   declareClasses: [
     call("jobs:classes", "0 1000 1 A {}", [

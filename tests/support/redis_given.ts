@@ -76,10 +76,12 @@ export const ASLEEP = [
 ];
 export const SLEEPING = [...ASLEEP, "HSET jobs:steps:j '' 5".replace("''", '""')];
 export const CRON = [
-  "SADD jobs:cron:names e",
-  "HSET jobs:cron:entry:e version 1 definition {} state {} live j1 awaited 1",
+  "ZADD jobs:cron:index 0 e",
+  "ZADD jobs:cron:due 1 e",
+  "HSET jobs:cron:entries e 1·1·1·1·2·2·1:j1{}t{}",
+  "ZADD jobs:cron:tag:t 0 e",
   "HSET jobs:cron:live j1 e",
-  "XADD jobs:cron:log:e * at 1 event r",
+  "LPUSH jobs:cron:log:e 1·r",
   "SET jobs:cron:version 1",
   "SET jobs:cron:changes 1",
 ];

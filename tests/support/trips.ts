@@ -108,7 +108,11 @@ export const USUAL_CASES: Readonly<Record<string, Given>> = {
     await store.workers.send(WORKER, { id: "c", verb: "quiet" });
     return () => store.workers.collect({ commandsTo: WORKER });
   },
-  "cron.read": (store) => () => store.cron.read(),
+  "cron.read": (store) => () => store.cron.read(["e"]),
+  "cron.page": (store) => () => store.cron.page(),
+  "cron.survey": (store) => () => store.cron.survey([]),
+  "cron.claim": (store) => () => store.cron.claim(1),
+  "cron.replan": (store) => () => store.cron.replan(),
   "cron.write": (store) => () =>
     store.cron.write([{
       ...{ name: "e", version: 0, definition: "{}", state: "{}", jobs: [job(1)], awaited: false, records: ["r"] },

@@ -16,19 +16,9 @@ const REDIS: readonly (readonly string[])[] = [
   ["HSET", "jobs:steps:evil-sleeps", "evil-wait", '{"state":"waiting","until":"x","since":{}}'],
   ["HSET", "jobs:steps:evil-sleeps", "evil-time", '{"state":"waiting","until":1e300,"since":1e300}'],
   ["HSET", "jobs:steps:evil-sleeps", "evil-error", '{"state":"failed","since":1,"error":null}'],
-  ["XADD", "jobs:cron:log:evil", "*", "at", "1", "event", '{"outcome":"enqueued","scheduledAt":1e300,"decidedAt":1}'],
-  [
-    "XADD",
-    "jobs:cron:log:evil",
-    "*",
-    "at",
-    "1",
-    "event",
-    '{"outcome":"missed","count":3,"scheduledAt":1,"decidedAt":2}',
-  ],
-  ["XADD", "jobs:cron:log:evil", "*", "at", "1", "event", "{"],
-  ["HSET", "jobs:cron:entry:evil", "state", "{"],
-  ["HSET", "jobs:cron:entry:evil", "definition", '{"name":"evil","class":"x","args":[],"options":null}'],
+  ["LPUSH", "jobs:cron:log:evil", '1 {"outcome":"enqueued","scheduledAt":1e300,"decidedAt":1}'],
+  ["LPUSH", "jobs:cron:log:evil", '1 {"outcome":"missed","count":3,"scheduledAt":1,"decidedAt":2}', "1 {", "x"],
+  ["HSET", "jobs:cron:entries", "evil", '1 1 0 1 0 52 0:{"name":"evil","class":"x","args":[],"options":null}{'],
   [
     "ZADD",
     "schedule",
@@ -182,7 +172,7 @@ for (const kind of ["sqlite", "redis"] as const) {
     assertStringIncludes(last.get("/jobs/evil-sleeps")!.text, "unreadable");
     assertStringIncludes(last.get("/api/v1/jobs/evil-sleeps/steps")!.text, '"state":"unreadable"');
     assertStringIncludes(last.get("/cron/evil")!.text, "unreadable");
-    assertStringIncludes(last.get("/api/v1/cron")!.text, '"outcome":"unreadable"');
+    assertStringIncludes(last.get("/api/v1/cron/evil")!.text, '"outcome":"unreadable"');
     assertStringIncludes(last.get("/api/v1/batches")!.text, "(unreadable)");
     // As text and as JSON in turns: the pages have tried each record in both forms.
     const checks = COMMANDS.map(([command, shows], i) => async () => {

@@ -44,7 +44,7 @@ onBothStores(
     assertStringIncludes(looked.text, "Runs at 03:30 every day");
     assertEquals(looked.text.match(/<td class="when">\d{4}-\d\d-\d\d 0[23]:30:00 UTC/g)?.length, 5);
     assertStringIncludes(looked.text, 'value="nightly"');
-    assertEquals(await crontab.list(), []);
+    assertEquals((await crontab.page()).entries, []);
 
     const added = await someone.submit("/cron-new", fields, "/cron-new");
     assertStringIncludes(added.text, "Cron entry nightly runs at 03:30 every day");
@@ -60,7 +60,7 @@ onBothStores(
     const every = { ...fields, rule: "", timezone: "", every: "90s", queue: "" };
     const changed = await someone.submit("/cron/nightly/edit", every, "/cron/nightly/edit");
     assertStringIncludes(changed.text, "Cron entry nightly runs every 90 seconds");
-    const [entry] = await crontab.list();
+    const [entry] = (await crontab.page()).entries;
     const input = entryInput(entry!.definition!);
     assertEquals([input.every, input.rule, input.queue, input.args], ["1m30s", undefined, undefined, ["a"]]);
     assertEquals(

@@ -111,5 +111,5 @@ export async function fillHostile(store: Store, text: string): Promise<string> {
     details: text,
     count: 1e300,
   });
-  return (await crontab.list())[0]!.name;
+  return (await crontab.page()).entries[0]!.name;
 }

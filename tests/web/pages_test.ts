@@ -265,7 +265,7 @@ onBothStores("shows cron entries in plain words; runs, pauses, resumes and remov
   assertEquals((await someone.api("POST", `${page}/resume`)).status, 200);
   assertEquals((await someone.api("GET", page)).value.entry.paused, false);
   await someone.submit(`${page}/remove`, { confirmed: "yes" }, page);
-  assertEquals(await crontab.list(), []);
+  assertEquals((await crontab.page()).entries, []);
   assertEquals((await someone.visit(page)).status, 404);
   assertEquals((await someone.api("POST", `${page}/pause`)).status, 404);
 });

@@ -69,7 +69,7 @@ async function stateOf(store: Store): Promise<string> {
     paused,
     limit,
   }));
-  const crontab = await new Crontab({ store, client: new Client({ store }) }).list();
+  const { entries: crontab } = await new Crontab({ store, client: new Client({ store }) }).page();
   const cron = crontab.map(({ name, definition, state }) => ({ name, definition, state }));
   // Each refusal has an entry.
   const { events } = await readEvents(store, { limit: 1_000 });

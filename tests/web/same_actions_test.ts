@@ -195,7 +195,7 @@ async function stateOf(store: Store) {
   const { groups } = await store.admin.groups("default", {});
   const places = queues.map(({ name, size, paused, limit }) => [name, size, paused, limit?.running, limit?.starts]);
   const found = groups.map(({ name, paused, weight, limit }) => [name, paused, weight, limit?.running]);
-  const entries = await new Crontab({ store, client: clientOf(store) }).list();
+  const { entries } = await new Crontab({ store, client: clientOf(store) }).page();
   const cron = entries.map(({ name, state }) => [name, state?.paused]);
   return { places, scheduled, dead, found, cron };
 }

@@ -33,14 +33,21 @@ Examples
 /** The texts of `jobs cron COMMAND --help`. */
 export const subcommands: Readonly<Record<string, string>> = {
   list: `
-Usage: jobs cron list [--json]
+Usage: jobs cron list [OPTION …]
 
-Lists the cron entries of the store, with their next and last run, and those of
-the configuration that no worker has loaded yet.
+Lists the cron entries of the store by name, with their next and last run, and
+those of the configuration that no worker has loaded yet.
+
+      --prefix TEXT      only those whose name begins with it
+      --tag TAG          only those with this tag
+      --sort name|next   next: the next run first
+  -n, --limit N|all      show this many (100)
+      --cursor CURSOR    continue after a page: its last line has the cursor
 
 Examples
   jobs cron list
-  jobs cron list --json`,
+  jobs cron list --prefix report- -n 20
+  jobs cron list --sort next --json`,
   next: `
 Usage: jobs cron next NAME [-n 5]
 

@@ -16,41 +16,76 @@ import {
   utc,
   zoneOf,
 } from "../../text/cron.ts";
-import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
+import { ListWriter } from "../shared/list_writer.ts";
+import { type CronFilter, cronRequest, InvalidCronFilter } from "../../operator/query/cron.ts";
+import { MAX_CRON_PAGE } from "../../store/port/cron.ts";
 import { findEntry, parseCount, withCrontab } from "../shared/cron_store.ts";
 import { loadSettings, storeUrl } from "../shared/store.ts";
 import { printError, printJson } from "../terminal/output.ts";
 import { printList, printTable } from "../terminal/table.ts";
 
+/** Entries that are listed unless asked for more. */
+const DEFAULT_LIMIT = 100;
+
 /** Lists entries: those of the store, and those of the configuration that no worker has loaded. */
 export async function list(argv: readonly string[]): Promise<number> {
-  const { flags } = parseCommand("cron list", argv, COMMON_FLAGS, "");
+  const { flags } = parseCommand("cron list", argv, {
+    ...COMMON_FLAGS,
+    prefix: { takes: "text" },
+    tag: { takes: "text" },
+    sort: { takes: "text" },
+    limit: { takes: "text", short: "n" },
+    cursor: { takes: "text" },
+  }, "");
   const { settings, environment, file } = await loadSettings(flags);
   const { active } = checkEntries(settings.cron, { environment });
+  const request = requestOf(flags);
   let isStored = true;
-  const entries = await withCrontab(flags, ({ crontab }) => crontab.list()).catch((error) => {
-    // The first worker makes the store.
-    if (!(error instanceof StoreError) || error.code !== "missing" || active.length === 0) throw error;
-    isStored = false;
-    return [];
-  });
-  const known = new Set(entries.map(({ name }) => name));
-  const pending = active.filter(({ name }) => !known.has(name)).map(pendingEntry);
-  const all = [...entries, ...pending];
-  if (flags.json) printJson({ entries: all.map(cronEntryJson) });
-  else {
-    printList(
-      CRON_COLUMNS,
-      all,
-      'No cron entries; add some under "cron" in the configuration, or with jobs cron add',
-    );
-    if (pending.length > 0) {
-      const count = pending.length === 1 ? "1 entry isn't" : `${pending.length} entries aren't`;
-      const reason = isStored ? "no worker" : `there is no store at ${hidePassword(storeUrl(settings))}, and no worker`;
-      printError(`jobs: ${count} active yet: ${reason} has loaded ${file ?? "the configuration"}; start one: jobs run`);
-    }
+  const writer = new ListWriter(flags.json, CRON_COLUMNS, cronEntryJson, "entries");
+  let left = parseLimit(flags.limit ?? `${DEFAULT_LIMIT}`);
+  const { next, pending } = await withCrontab(flags, async ({ crontab }, { cron }) => {
+    let next = flags.cursor;
+    do {
+      const page = await crontab.page({ ...request, cursor: next, limit: Math.min(left, MAX_CRON_PAGE) });
+      writer.write(page.entries);
+      left -= page.entries.length;
+      next = page.next;
+    } while (left > 0 && next !== undefined);
+    const { entries } = await cron.read(active.map(({ name }) => name));
+    return { next, pending: new Set(entries.map(({ name }) => name)) };
+  }).then(({ next, pending: known }) => ({ next, pending: active.filter(({ name }) => !known.has(name)) })).catch(
+    (error) => {
+      // The first worker makes the store.
+      if (!(error instanceof StoreError) || error.code !== "missing" || active.length === 0) throw error;
+      isStored = false;
+      return { next: undefined, pending: active };
+    },
+  );
+  const isFirstPage = flags.cursor === undefined && Object.values(request).every((value) => value === undefined);
+  const shown = isFirstPage && next === undefined ? pending : [];
+  writer.write(shown.map(pendingEntry));
+  writer.end(
+    next,
+    isFirstPage
+      ? 'No cron entries; add some under "cron" in the configuration, or with jobs cron add'
+      : "No such cron entries",
+  );
+  if (shown.length > 0 && !flags.json) {
+    const count = shown.length === 1 ? "1 entry isn't" : `${shown.length} entries aren't`;
+    const reason = isStored ? "no worker" : `there is no store at ${hidePassword(storeUrl(settings))}, and no worker`;
+    printError(`jobs: ${count} active yet: ${reason} has loaded ${file ?? "the configuration"}; start one: jobs run`);
   }
   return 0;
+}
+
+function requestOf(filter: CronFilter): ReturnType<typeof cronRequest> {
+  try {
+    return cronRequest(filter);
+  } catch (error) {
+    throw error instanceof InvalidCronFilter ? new UsageError(error.message) : error;
+  }
 }
 
 /** An entry that no worker has loaded. */

@@ -6,7 +6,7 @@
  */
 import { batchListShape, batchShape, flowListShape, shownFlowShape } from "../../operator/shapes/batches.ts";
 import * as changes from "../../operator/shapes/changes.ts";
-import { cronCheckShape, entryListShape, historyShape, nextRunsShape } from "../../operator/shapes/cron.ts";
+import { cronCheckShape, entryPageShape, historyShape, nextRunsShape } from "../../operator/shapes/cron.ts";
 import { eventShape } from "../../operator/shapes/events.ts";
 import { finishedPageShape, finishedShape } from "../../operator/shapes/finished.ts";
 import { errorsShape, foundShape, jobPageShape, shownJobShape } from "../../operator/shapes/jobs.ts";
@@ -66,7 +66,7 @@ export const OUTPUTS: readonly Output[] = [
       ),
     }),
   },
-  { command: "jobs cron list", shape: entryListShape },
+  { command: "jobs cron list", shape: entryPageShape },
   { command: "jobs cron next NAME", shape: nextRunsShape },
   { command: "jobs cron history NAME", shape: historyShape },
   { command: "jobs cron run NAME", shape: changes.doneShape("jid", "the enqueued job") },

@@ -46,7 +46,7 @@ export async function withCrontab<Result>(
 export async function findEntry(crontab: Crontab, name: string): Promise<CrontabEntry> {
   const entry = await crontab.get(name);
   if (entry !== undefined) return entry;
-  const meant = closestWord(name, (await crontab.list()).map((one) => one.name));
+  const meant = closestWord(name, (await crontab.page({ limit: 1_000 })).entries.map((one) => one.name));
   throw new NotFoundError(
     `Cron entry "${name}" not found; ${meant ? `did you mean "${meant}"?` : "see jobs cron list"}`,
   );

@@ -165,7 +165,7 @@ export async function definitionOf(crontab: Crontab, name: string): Promise<Cron
 async function requireEntry(crontab: Crontab, name: string) {
   const entry = await crontab.get(name);
   if (entry !== undefined) return entry;
-  const meant = closestWord(name, (await crontab.list()).map((one) => one.name));
+  const meant = closestWord(name, (await crontab.page({ limit: 1_000 })).entries.map((one) => one.name));
   const cure = meant ? `did you mean "${meant}"?` : "see jobs cron list";
   throw new Refused("missing", `Cron entry "${name.slice(0, 80)}" not found; ${cure}`);
 }

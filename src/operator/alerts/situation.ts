@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import { Client } from "../../client/client.ts";
-import { Crontab } from "../../client/crontab.ts";
+import { Crontab, type CrontabEntry } from "../../client/crontab.ts";
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import { readEvents } from "../../store/admin/audit.ts";
@@ -30,6 +30,9 @@ const MAX_SCHEDULED = 50;
 const MAX_DEAD = 20;
 /** The latest events of the audit log that are searched for the pause of a queue. */
 const MAX_EVENTS = 500;
+/** Cron entries that are checked: the first by name, and those that are due first. */
+const MAX_CRON = 1_000;
+const MAX_DUE_CRON = 100;
 /** The latest batches, and as many flows, that are checked. */
 const MAX_BATCHES = 100;
 
@@ -45,7 +48,7 @@ export interface SituationSource {
   readonly readMetrics?: () => Promise<ClassMetricsSeries[]>;
 }
 
-/** Reads the state. Some twenty round trips, most of them at once, and one for each cron entry. */
+/** Reads the state. Some twenty round trips, most of them at once. */
 export async function readSituation(source: SituationSource): Promise<Situation> {
   const { store, clock, samples = [], readMetrics = () => store.series.read("classes", "1h") } = source;
   const began = clock.monotonic();
@@ -56,7 +59,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     store.workers.list(),
     readMetrics(),
     store.series.read("days", { from: now, to: now }),
-    new Crontab({ store, client: new Client({ store, clock }), clock }).list(),
+    readCron(new Crontab({ store, client: new Client({ store, clock }), clock })),
   ]);
   const isPostgres = store.url.startsWith("postgres");
   const [unhandled, crashes, cronEnds, pauses, stuck, serverFindings] = await Promise.all([
@@ -76,6 +79,14 @@ export async function readSituation(source: SituationSource): Promise<Situation>
 
 async function serverFindingsOf({ admin }: Store): Promise<Situation["serverFindings"]> {
   return (await admin.health()).findings.filter(({ isAlert }) => isAlert);
+}
+
+async function readCron(crontab: Crontab): Promise<CrontabEntry[]> {
+  const pages = await Promise.all([
+    crontab.page({ limit: MAX_CRON }),
+    crontab.page({ sort: "next", limit: MAX_DUE_CRON }),
+  ]);
+  return [...new Map(pages.flatMap(({ entries }) => entries.map((entry) => [entry.name, entry]))).values()];
 }
 
 async function crashedJobs({ admin }: Store): Promise<Situation["crashes"]> {

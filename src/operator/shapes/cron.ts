@@ -4,7 +4,7 @@
  * @module
  */
 import { list, map, object, oneOf, optional } from "./shape.ts";
-import { any, boolean, choice, integer, number, text, time } from "./values.ts";
+import { any, boolean, choice, integer, NEXT, number, text, time } from "./values.ts";
 
 /** A run of an entry. */
 export const runShape = object("", {
@@ -69,8 +69,8 @@ export const entryShape = object("", {
   last: optional({ ...runShape, about: "its last run" }),
 });
 
-/** The entries. */
-export const entryListShape = object("", { entries: list("the entries, by name", entryShape) });
+/** A page of entries. */
+export const entryPageShape = object("", { entries: list("the entries, by name", entryShape), next: NEXT });
 
 /** An entry with its runs. */
 export const shownEntryShape = object("", {

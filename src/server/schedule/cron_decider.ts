@@ -7,7 +7,14 @@
 import type { Client } from "../../client/client.ts";
 import { buildOccurrences } from "../../client/occurrence_jobs.ts";
 import { countRecords } from "../../cron/counts.ts";
-import { type CronDefinition, readState, stateText } from "../../cron/definition.ts";
+import {
+  type CronDefinition,
+  definitionText,
+  indexOf,
+  readDefinition,
+  readState,
+  stateText,
+} from "../../cron/definition.ts";
 import { type CronRecord, decideRuns } from "../../cron/occurrence.ts";
 import { type CronState, heldUntil, plan } from "../../cron/plan.ts";
 import { membersOf } from "../../job/event.ts";
@@ -79,13 +86,14 @@ export class CronDecider {
     this.#here.delete(name);
   }
 
-  async #decideForAll({ definition, stored, now, text }: EntrySnapshot): Promise<EntryDecision> {
+  async #decideForAll(one: EntrySnapshot): Promise<EntryDecision> {
+    const { definition, stored, now } = one;
     const { name, overlap } = definition;
-    const before = stored && readState(stored.state);
+    const before = stateOf(one);
     const planned = plan(definition, before, now);
     if (planned.clockSetBackMs !== undefined) this.#report.clockSetBack(name, planned.clockSetBackMs);
     const held = heldUntil(planned.state, now);
-    if (held !== undefined) this.#report.held(name, held);
+    if (held !== undefined) this.#report.clockAhead(held, name);
     const decided = decideRuns({
       name,
       overlap,
@@ -98,26 +106,20 @@ export class CronDecider {
     const state = countRecords(decided.state, records);
     const follow = records.flatMap((record) => this.#follow(definition, record));
     const events = records.flatMap((record) => eventOf(definition, record));
+    // A job that could not be built is not stored: a run that waits for its end is decided now.
+    const again = decided.cancel !== undefined ? now + RECHECK_MS : jobs.length < decided.jobs.length ? now : Infinity;
+    const next = Math.min(planned.next ?? Infinity, again);
     const write: CronWrite = {
-      name,
-      version: stored?.version ?? 0,
-      ...(text !== undefined && { definition: text }),
-      state: stateText(state),
+      ...writeOf(one, state, next),
       jobs,
       ...(follow.length > 0 && { follow }),
       ...(events.length > 0 && { events }),
       awaited: state.waiting !== undefined,
       records: records.map((record) => JSON.stringify(record)),
     };
-    // A job that could not be built is not stored: a run that waits for its end is decided now.
-    const again = decided.cancel !== undefined ? now + RECHECK_MS : jobs.length < decided.jobs.length ? now : Infinity;
-    return {
-      name,
-      write: text === undefined && state === before ? undefined : write,
-      records,
-      cancel: decided.cancel,
-      next: Math.min(planned.next ?? Infinity, again),
-    };
+    // A claim has changed the time in the store.
+    const isUnchanged = write.definition === undefined && state === before && write.next === stored?.next;
+    return { name, write: isUnchanged ? undefined : write, records, cancel: decided.cancel, next };
   }
 
   /** Returns the webhook jobs of missed runs. */
@@ -135,15 +137,13 @@ export class CronDecider {
 
   /** The store only has the definition, and whether the entry is paused. */
   async #decideHere(one: EntrySnapshot): Promise<EntryDecision> {
-    const { definition, stored, now, text } = one;
+    const { definition, now, text } = one;
     const { name, schedule } = definition;
-    const before = stored && readState(stored.state);
+    const before = stateOf(one);
     const next = before?.paused ? this.#rest(name) : await this.#performHere(definition, now);
-    const state = stateText({ ...before, schedule, considered: now });
-    const version = stored?.version ?? 0;
     const write = text === undefined
       ? undefined
-      : { name, version, definition: text, state, jobs: [], awaited: false, records: [] };
+      : { ...writeOf(one, { ...before, schedule, considered: now }, Infinity), jobs: [], awaited: false, records: [] };
     return { name, write, records: [], cancel: undefined, next };
   }
 
@@ -157,7 +157,7 @@ export class CronDecider {
     const before = this.#here.get(name);
     const planned = plan(definition, before?.state, now);
     const held = heldUntil(planned.state, now);
-    if (held !== undefined) this.#report.held(name, held);
+    if (held !== undefined) this.#report.clockAhead(held, name);
     const live = this.#local.isRunning(before?.live) ? before?.live : undefined;
     const decided = decideRuns({ name, overlap, plan: planned, live, now, newJid: () => this.#jids.next(now) });
     // It is not retried, and leaves no record.
@@ -176,4 +176,28 @@ function eventOf({ name, class: className, options }: CronDefinition, record: Cr
   const queue = typeof options["queue"] === "string" ? options["queue"] : undefined;
   const about = { entry: name, class: className, ...(queue !== undefined && { queue }), count: record.count ?? 1 };
   return [membersOf({ type: "cron.missed", ...about })];
+}
+
+/** Returns the stored state of an entry. */
+function stateOf({ stored, definition, text }: EntrySnapshot): CronState | undefined {
+  if (stored === undefined) return undefined;
+  return readState(stored.state, text === undefined ? definition : readDefinition(stored.definition));
+}
+
+/** Returns a write of the state, and of the definition if it is new, or if an older version has written it. */
+function writeOf(
+  { definition, stored, text }: EntrySnapshot,
+  state: CronState,
+  next: number,
+): Omit<CronWrite, "jobs" | "awaited" | "records"> {
+  const { name, source } = definition;
+  const index = indexOf(definition);
+  const isIndexed = stored?.shared === index.shared && `${stored.tags}` === `${index.tags}`;
+  return {
+    name,
+    version: stored?.version ?? 0,
+    ...((text !== undefined || !isIndexed) && { definition: text ?? definitionText(definition, source), ...index }),
+    state: stateText(state, definition.schedule),
+    next: next === Infinity ? undefined : next,
+  };
 }

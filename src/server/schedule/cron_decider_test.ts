@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Client } from "../../client/client.ts";
-import { definitionText, readDefinition, readState, stateText } from "../../cron/definition.ts";
+import { definitionText, readDefinition, stateText } from "../../cron/definition.ts";
 import { checkCrontab } from "../../cron/crontab.ts";
 import type { Overlap } from "../../cron/occurrence.ts";
 import type { CronState } from "../../cron/plan.ts";
@@ -28,7 +28,7 @@ function decide({ overlap, live, waiting, builds = true, now = START + MINUTE_MS
     middleware: [(_job, next) => builds ? next() : Promise.resolve({ refused: "stopped" } as never)],
     onUnregistered: () => {},
   });
-  const report = { held: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
+  const report = { clockAhead: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
   const announcer = { followEvent: (event: object, subject: object) => [{ ...event, subject } as never] };
   const decider = new CronDecider({ client, report, local: { isRunning: () => false, start: () => {} }, announcer });
   const state: CronState = {
@@ -36,7 +36,9 @@ function decide({ overlap, live, waiting, builds = true, now = START + MINUTE_MS
     considered: START,
     ...(waiting !== undefined && { waiting }),
   };
-  const stored = { name: "report", version: 3, definition: "", state: stateText(state), live, seenAt: now };
+  const index = { shared: false, tags: [], next: START + MINUTE_MS };
+  const text = stateText(state, definition.schedule);
+  const stored = { name: "report", version: 3, definition: "", state: text, live, seenAt: now, ...index };
   return decider.decide({ definition, stored, now });
 }
 
@@ -49,7 +51,7 @@ Deno.test("a run that is due is written with its job, and the entry is looked at
 Deno.test("a run that waits for a live job is awaited, and with replace that job is cancelled, again after a second", async () => {
   const queued = await decide({ overlap: "queue-one", live: "j" });
   assertEquals([queued.write!.jobs, queued.write!.awaited, queued.cancel], [[], true, undefined]);
-  assertEquals([readState(queued.write!.state)!.waiting, queued.next], [START + MINUTE_MS, START + 2 * MINUTE_MS]);
+  assertEquals([JSON.parse(queued.write!.state).waiting, queued.next], [START + MINUTE_MS, START + 2 * MINUTE_MS]);
   const replaced = await decide({ overlap: "replace", live: "j" });
   assertEquals([replaced.write!.jobs, replaced.write!.awaited, replaced.cancel], [[], true, "j"]);
   assertEquals(replaced.next, START + MINUTE_MS + 500 + RECHECK_MS);
@@ -67,7 +69,7 @@ Deno.test("an everyProcess run skips each later one until it has ended, not only
   const entry = { ...ENTRY, everyProcess: true, overlap: "skip" };
   const definition = readDefinition(definitionText(checkCrontab([entry], options).active[0]!, "config"))!;
   const client = new Client({ store: {} as never, onUnregistered: () => {} });
-  const report = { held: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
+  const report = { clockAhead: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
   const started: string[] = [];
   let isEnded = false;
   const isRunning = (jid: string | undefined) => jid === started[0] && !isEnded;
@@ -75,7 +77,7 @@ Deno.test("an everyProcess run skips each later one until it has ended, not only
   const decideAt = async (minutes: number) => {
     const now = START + minutes * MINUTE_MS + 500;
     const stored = { name: "report", version: 3, definition: "", state: "{}", live: undefined, seenAt: now };
-    await decider.decide({ definition, stored, now });
+    await decider.decide({ definition, stored: { ...stored, shared: false, tags: [], next: 0 }, now });
     return started.length;
   };
   const counts = [await decideAt(0), await decideAt(1), await decideAt(2), await decideAt(3)];

@@ -9,7 +9,7 @@ import type { CronEntry } from "../../cron/entry.ts";
 import type { StoredCron } from "../../store/port/cron.ts";
 
 /** A config entry that no worker has had for this long is removed. */
-const FORGOTTEN_MS = 7 * 24 * 3_600_000;
+export const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 /** An entry from this worker's configuration or program. */
 export interface OwnEntry {

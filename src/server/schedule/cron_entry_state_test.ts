@@ -25,7 +25,17 @@ function own(className: string): OwnEntry {
 }
 
 function stored(definition: string, seenAt = 0): StoredCron {
-  return { name: "report", version: 1, definition, state: "{}", live: undefined, seenAt };
+  return {
+    name: "report",
+    version: 1,
+    definition,
+    state: "{}",
+    live: undefined,
+    seenAt,
+    shared: false,
+    tags: [],
+    next: 0,
+  };
 }
 
 function after(...events: readonly EntryEvent[]) {

@@ -45,12 +45,15 @@ export class CronReporter {
     this.#log.warn("Store's clock was set back by more than a day: the cron entry starts over", { entry, byMs });
   }
 
-  /** Reports that an entry has no runs until the store's clock is at this time again: once for all entries of that time. */
-  held(entry: string, until: number): void {
+  /**
+   * Reports that entries have no runs until the store's clock is at this time again, because they were decided while it was ahead:
+   * once for all entries of that time.
+   */
+  clockAhead(until: number, entry?: string): void {
     if (until <= this.#heldUntil + ON_TIME_MS) return;
     this.#heldUntil = until;
     this.#log.warn("Store's clock was set back: cron entries wait until it has caught up", {
-      entry,
+      ...(entry !== undefined && { entry }),
       until: iso(until),
     });
   }

@@ -4,10 +4,12 @@
  *
  *  1. At the start, and when the configuration is read again, this worker's entries are written where they differ from the
  *     stored ones: the definition that was written last is in force for all workers.
- *  2. It looks at an entry when its next occurrence is due, and at all entries from time to time and when the store reports a
- *     change.
- *  3. It decides on the entries of its configuration, whichever definition is in force, and on those added at run time.
- *     Entries that no worker has had for long are removed.
+ *  2. Entries that were added at run time are shared: each worker claims those that are due, in small parts, and reads no others.
+ *     If it dies with a claim, they are due again some seconds later.
+ *  3. The entries of its configuration, and those that every worker performs itself, it keeps in memory. It reads them by name:
+ *     when the next occurrence of one is due, and when their versions, which it surveys from time to time and when the store
+ *     reports a change, have changed. It decides on them, whichever definition is in force.
+ *  4. Entries of configurations that no worker has had for long are removed.
  *
  * The time is the store's, taken from each reading and continued on the monotonic clock.
  *
@@ -17,11 +19,12 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
-import { definitionText, readDefinition } from "../../cron/definition.ts";
+import { type CronDefinition, definitionText, isShared, LOADED_TTL_MS, readDefinition } from "../../cron/definition.ts";
 import type { CronEntry } from "../../cron/entry.ts";
+import { MAX_STEP_BACK_MS, ON_TIME_MS } from "../../cron/plan.ts";
 import type { Log } from "../../log/log.ts";
 import { cancelJob } from "../../store/ops/cancel.ts";
-import type { CronReading, CronStore, StoredCron } from "../../store/port/cron.ts";
+import type { CronReading, CronSurvey, StoredCron } from "../../store/port/cron.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import type { LoopBody } from "../component.ts";
@@ -31,6 +34,7 @@ import {
   definitionOfMissing,
   type EntryEvent,
   type EntryState,
+  FORGOTTEN_MS,
   isForgettable,
   type OwnEntry,
   transition,
@@ -38,12 +42,14 @@ import {
 } from "./cron_entry_state.ts";
 import type { CronReporter } from "./cron_reporter.ts";
 
-/** Interval at which all entries are read. */
+/** Interval at which the versions of entries are surveyed. */
 const POLL_INTERVAL_MS = 15_000;
 /** Maximum number of attempts in a row at an entry that other workers change. */
 const MAX_ROUNDS = 10;
+/** Maximum number of entries that are read, decided and written at once: some milliseconds of work. */
+const PART = 100;
 /** Maximum number of jobs and records in one step of the store, roughly. */
-const CHUNK = 1_000;
+const CHUNK = 300;
 
 export interface SchedulerOptions {
   readonly store: Pick<ServerStore, "cron" | "jobs" | "steps" | "watch" | "workers">;
@@ -56,9 +62,14 @@ export interface SchedulerOptions {
 export class Scheduler implements LoopBody<number> {
   readonly name = "scheduler";
   readonly #options: SchedulerOptions;
+  /** The entries that aren't shared, as far as they concern this worker. */
   readonly #entries = new Map<string, EntryState>();
-  /** When to look at all entries, on the monotonic clock. */
-  #lookAt = -Infinity;
+  /** The versions of entries that aren't shared, as they were read or written last. */
+  #versions = new Map<string, number>();
+  /** When to survey the entries, on the monotonic clock. */
+  #surveyAt = -Infinity;
+  /** When the next shared entry is due, by the store's clock. */
+  #sharedAt = -Infinity;
   /** Ends the current rest. */
   #resting: AbortController | undefined;
   /** The store's time minus the monotonic clock's. */
@@ -76,32 +87,31 @@ export class Scheduler implements LoopBody<number> {
     for (const entry of entries) {
       this.#apply(entry.name, { kind: "configured", own: { entry, text: definitionText(entry, "config") } });
     }
-    this.#lookAt = -Infinity;
+    this.#versions.clear();
+    this.#surveyAt = -Infinity;
     this.#resting?.abort();
   }
 
   /** Does what is due. Returns in how many milliseconds there is more to do. */
   async step(): Promise<number> {
     const { clock } = this.#options;
-    if (clock.monotonic() >= this.#lookAt) await this.#lookAtAll();
-    else {
-      const now = this.#now();
-      const due = this.#select(({ next = Infinity }) => next <= now);
-      if (due.length > 0) await this.#decideAll(await this.#read({ names: due }));
-    }
-    const next = this.#entries.values().reduce((least, { next = Infinity }) => Math.min(least, next), Infinity);
-    return Math.max(0, Math.min(next - this.#now(), this.#lookAt - clock.monotonic()));
+    if (clock.monotonic() >= this.#surveyAt) await this.#survey();
+    const now = this.#now();
+    await this.#decideNamed(this.#select(({ next = Infinity }) => next <= now));
+    if (this.#sharedAt <= this.#now()) await this.#decideShared();
+    const next = this.#entries.values().reduce((least, { next = Infinity }) => Math.min(least, next), this.#sharedAt);
+    return Math.max(0, Math.min(next - this.#now(), this.#surveyAt - clock.monotonic()));
   }
 
   /** Waits for the next occurrence, or until something has changed. */
   async rest(ms: number, signal: AbortSignal): Promise<void> {
     // The entries may have been set since the step.
-    if (ms === 0 || this.#lookAt === -Infinity) return;
+    if (ms === 0 || this.#surveyAt === -Infinity) return;
     const { store, clock } = this.#options;
     const over = this.#resting = new AbortController();
     const end = AbortSignal.any([signal, over.signal]);
     const changed = store.watch("cron", end).then((hasChanged) => {
-      if (hasChanged) this.#lookAt = -Infinity;
+      if (hasChanged) this.#surveyAt = this.#sharedAt = -Infinity;
     });
     const slept = clock.sleep(ms, end);
     await Promise.race([changed, slept]);
@@ -125,42 +135,66 @@ export class Scheduler implements LoopBody<number> {
     return state;
   }
 
-  async #read(request: NonNullable<Parameters<CronStore["read"]>[0]>): Promise<CronReading> {
-    const { store, clock } = this.#options;
-    const reading = await store.cron.read(request);
-    this.#offset = reading.now - clock.monotonic();
+  async #read(names: readonly string[]): Promise<CronReading> {
+    const reading = await this.#options.store.cron.read(names);
+    this.#setTime(reading);
     const found = new Set(reading.entries.map(({ name }) => name));
-    for (const name of request.names ?? []) if (!found.has(name)) this.#apply(name, { kind: "ignored" });
+    for (const name of names) if (!found.has(name)) this.#apply(name, { kind: "ignored" });
+    for (const { name, version, shared } of reading.entries) if (!shared) this.#versions.set(name, version);
     return reading;
   }
 
-  async #lookAtAll(): Promise<void> {
-    const { clock } = this.#options;
+  #setTime({ now }: { readonly now: number }): void {
+    this.#offset = now - this.#options.clock.monotonic();
+  }
+
+  async #survey(): Promise<void> {
+    const { clock, store } = this.#options;
     // Set before reading: a change during it counts.
-    this.#lookAt = clock.monotonic() + POLL_INTERVAL_MS;
+    this.#surveyAt = clock.monotonic() + POLL_INTERVAL_MS;
+    this.#sharedAt = -Infinity;
     try {
       const configured = this.#select(({ isStored }) => isStored);
-      const reading = await this.#read({ configured });
-      const missing = this.#noteMissing(reading);
+      const survey = await store.cron.survey(configured);
+      this.#setTime(survey);
+      const isAhead = await this.#checkTime(survey);
+      const missing = this.#noteMissing(survey);
       await this.#removeUnconfigured();
-      await this.#decideAll(reading, missing);
-      await this.#markAsSeen(reading, new Set(configured));
+      const known = this.#versions;
+      this.#versions = new Map(survey.entries.flatMap(({ name }) => known.has(name) ? [[name, known.get(name)!]] : []));
+      const changed = survey.entries.filter((entry) => isAhead || this.#concerns(entry, survey.now));
+      await this.#decideNamed(changed.map(({ name }) => name), missing);
+      await this.#markAsSeen(survey, new Set(configured));
     } catch (error) {
-      this.#lookAt = -Infinity;
+      this.#surveyAt = -Infinity;
       throw error;
     }
   }
 
-  /** Marks entries that this worker has just taken over as seen, so that they don't look abandoned until the next reading. */
-  async #markAsSeen({ entries, now }: CronReading, marked: ReadonlySet<string>): Promise<void> {
-    const isNew = ({ name, seenAt }: StoredCron) =>
+  /** Notices that the store's clock was ahead. Returns whether it was, so that no entry trusts its next time. */
+  async #checkTime({ now, latest }: CronSurvey): Promise<boolean> {
+    if (latest - now <= ON_TIME_MS) return false;
+    if (latest - now <= MAX_STEP_BACK_MS) this.#options.report.clockAhead(latest);
+    else await this.#options.store.cron.replan();
+    return true;
+  }
+
+  /** Returns whether an entry has to be read: it has changed, this worker may take it over, or no worker has had it for long. */
+  #concerns({ name, version, seenAt }: CronSurvey["entries"][number], now: number): boolean {
+    if (this.#versions.get(name) !== version || now - seenAt > FORGOTTEN_MS) return true;
+    const state = this.#entries.get(name);
+    return state?.own !== undefined && !state.isStored && now - seenAt > LOADED_TTL_MS;
+  }
+
+  /** Marks entries that this worker has just taken over as seen, so that they don't look abandoned until the next survey. */
+  async #markAsSeen({ entries, now }: CronSurvey, marked: ReadonlySet<string>): Promise<void> {
+    const isNew = ({ name, seenAt }: Pick<StoredCron, "name" | "seenAt">) =>
       this.#entries.get(name)?.isStored && !marked.has(name) && now - seenAt > POLL_INTERVAL_MS;
-    if (!entries.some(isNew)) return;
-    await this.#read({ names: [], configured: this.#select(({ isStored }) => isStored) });
+    if (entries.some(isNew)) await this.#options.store.cron.survey(this.#select(({ isStored }) => isStored));
   }
 
   /** Notes which entries the store doesn't have. Returns those that are to be written. */
-  #noteMissing({ entries, now }: CronReading): EntrySnapshot[] {
+  #noteMissing({ entries, now }: CronSurvey): EntrySnapshot[] {
     const at = this.#options.clock.monotonic();
     const found = new Set(entries.map(({ name }) => name));
     return this.#select(() => true).flatMap((name) => {
@@ -175,7 +209,7 @@ export class Scheduler implements LoopBody<number> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const names = this.#select(({ isRemoved }) => isRemoved);
       if (names.length === 0) return;
-      const { entries } = await this.#read({ names });
+      const { entries } = await this.#read(names);
       const late = new Set<string>();
       for (const entry of entries) {
         // An entry of that name which was added at run time stays.
@@ -196,15 +230,33 @@ export class Scheduler implements LoopBody<number> {
     return true;
   }
 
-  /** Decides on entries as they were read. Those that another worker has changed meanwhile are read and decided again. */
-  async #decideAll(reading: CronReading, missing: readonly EntrySnapshot[] = []): Promise<void> {
-    let snapshots = [...await this.#snapshotsOf(reading), ...missing];
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      const late = await this.#write(await this.#decide(snapshots));
-      if (late.length === 0) return;
-      snapshots = await this.#snapshotsOf(await this.#read({ names: late }));
+  /** Reads and decides on entries, in parts, and then on missing ones. */
+  async #decideNamed(names: readonly string[], missing: readonly EntrySnapshot[] = []): Promise<void> {
+    for (let from = 0; from < names.length; from += PART) {
+      await this.#decideAll(await this.#snapshotsOf(await this.#read(names.slice(from, from + PART))));
     }
-    for (const { definition: { name } } of snapshots) this.#schedule(name, this.#now() + RECHECK_MS);
+    for (let from = 0; from < missing.length; from += PART) await this.#decideAll(missing.slice(from, from + PART));
+  }
+
+  /** Decides on a part of the shared entries that are due. */
+  async #decideShared(): Promise<void> {
+    const claim = await this.#options.store.cron.claim(PART);
+    this.#setTime(claim);
+    this.#sharedAt = claim.next ?? Infinity;
+    await this.#decideAll(await this.#snapshotsOf(claim));
+  }
+
+  /** Decides on entries as they were read. Those that another worker has changed meanwhile are read and decided again. */
+  async #decideAll(snapshots: readonly EntrySnapshot[]): Promise<void> {
+    let some = snapshots;
+    for (let round = 0; some.length > 0 && round < MAX_ROUNDS; round++) {
+      const late = await this.#write(await this.#decide(some));
+      // Work of this length must not hold the event loop twice in a row.
+      await this.#options.clock.turn();
+      if (late.length === 0) return;
+      some = await this.#snapshotsOf(await this.#read(late));
+    }
+    for (const { definition } of some) this.#schedule(definition, this.#now() + RECHECK_MS);
   }
 
   /** Returns the entries that this worker decides on, each with the definition that is to be in force. */
@@ -225,42 +277,48 @@ export class Scheduler implements LoopBody<number> {
     return snapshots;
   }
 
-  async #decide(snapshots: readonly EntrySnapshot[]): Promise<EntryDecision[]> {
+  async #decide(snapshots: readonly EntrySnapshot[]): Promise<Decided[]> {
     const { decider, log } = this.#options;
-    const decisions: EntryDecision[] = [];
+    const decisions: Decided[] = [];
     for (const snapshot of snapshots) {
-      const { name } = snapshot.definition;
+      const { definition, now } = snapshot;
       try {
-        decisions.push(await decider.decide(snapshot));
+        decisions.push({ ...await decider.decide(snapshot), definition });
       } catch (error) {
         // An entry that cannot be decided must not prevent the others from it.
-        log.error("Cron entry failed, retrying", { entry: name, error, stack: (error as Error)?.stack });
-        this.#schedule(name, snapshot.now + RECHECK_MS);
+        log.error("Cron entry failed, retrying", { entry: definition.name, error, stack: (error as Error)?.stack });
+        this.#schedule(definition, now + RECHECK_MS);
       }
     }
     return decisions;
   }
 
-  /** Stores decisions. Returns the names of entries that another worker has changed meanwhile. */
-  async #write(decisions: readonly EntryDecision[]): Promise<string[]> {
+  /**
+   * Stores decisions. Returns the names of entries that another worker has changed meanwhile. Of a shared one, that change says when
+   * it is due.
+   */
+  async #write(decisions: readonly Decided[]): Promise<string[]> {
     const late: string[] = [];
     for (const chunk of inChunks(decisions)) {
       const writes = chunk.flatMap(({ write }) => write ?? []);
       const versions = writes.length === 0 ? [] : await this.#options.store.cron.write(writes);
-      const refused = new Set(writes.filter((_, i) => versions[i] === undefined).map(({ name }) => name));
+      const written = new Map(writes.map(({ name }, i) => [name, versions[i]]));
       for (const decision of chunk) {
-        if (refused.has(decision.name)) late.push(decision.name);
-        else await this.#finish(decision);
+        const { name, definition, write } = decision;
+        const version = written.get(name);
+        if (write === undefined || version !== undefined) await this.#finish(decision);
+        else if (!isShared(definition)) late.push(name);
+        if (version !== undefined && !isShared(definition)) this.#versions.set(name, version);
       }
     }
     return late;
   }
 
   /** Does what follows from a decision that is stored. */
-  async #finish({ name, write, records, cancel, next }: EntryDecision): Promise<void> {
+  async #finish({ name, definition, write, records, cancel, next }: Decided): Promise<void> {
     const { store, log, report } = this.#options;
-    this.#schedule(name, next);
-    if (write?.definition !== undefined) {
+    this.#schedule(definition, next);
+    if (write?.definition !== undefined && definition.source === "config") {
       this.#apply(name, { kind: "defined" });
       log.info(write.version === 0 ? "Cron entry defined" : "Cron entry changed", { entry: name });
     }
@@ -274,10 +332,14 @@ export class Scheduler implements LoopBody<number> {
     }
   }
 
-  #schedule(name: string, next: number): void {
-    this.#apply(name, { kind: "scheduled", next });
+  #schedule(definition: CronDefinition, next: number): void {
+    if (!isShared(definition)) this.#apply(definition.name, { kind: "scheduled", next });
+    else this.#sharedAt = Math.min(this.#sharedAt, next);
   }
 }
+
+/** A decision with the definition in force. */
+type Decided = EntryDecision & Pick<EntrySnapshot, "definition">;
 
 /** The snapshot in which a worker's own definition is to be written. */
 function define({ entry, text }: OwnEntry, stored: StoredCron | undefined, now: number): EntrySnapshot {
@@ -285,8 +347,8 @@ function define({ entry, text }: OwnEntry, stored: StoredCron | undefined, now: 
 }
 
 /** Splits decisions into chunks, each with no more jobs than one step of the store should have. */
-function inChunks(decisions: readonly EntryDecision[]): EntryDecision[][] {
-  const chunks: EntryDecision[][] = [];
+function inChunks(decisions: readonly Decided[]): Decided[][] {
+  const chunks: Decided[][] = [];
   let size = Infinity;
   for (const decision of decisions) {
     const own = 1 + (decision.write?.jobs.length ?? 0) + decision.records.length;

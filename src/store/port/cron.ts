@@ -2,6 +2,9 @@
  * The cron part of the store port: the state of each cron entry. The caller makes all decisions; the store compares and swaps.
  * Either an occurrence is decided and its job is in its queue, or neither.
  *
+ * An entry is **shared** if any worker may decide on it: a worker claims those that are due. The other entries belong to the
+ * workers that have them in their configuration, or to each worker by itself: a worker surveys them, and reads what has changed.
+ *
  * @module
  */
 import type { NewJob } from "./jobs.ts";
@@ -10,7 +13,7 @@ import type { NewJob } from "./jobs.ts";
 export interface StoredCron {
   /** Names the entry. */
   readonly name: string;
-  /** Increases with every change of the other fields except `seenAt`. Never the same again, not even after a removal. */
+  /** Increases with every change of the other fields except `seenAt` and `next`. Never the same again, not even after a removal. */
   readonly version: number;
   /** The entry's definition. The store doesn't parse it. */
   readonly definition: string;
@@ -20,6 +23,12 @@ export interface StoredCron {
   readonly live: string | undefined;
   /** When a worker with this entry in its configuration last read it, or its definition was last written. */
   readonly seenAt: number;
+  /** Whether any worker may decide on it. */
+  readonly shared: boolean;
+  /** The tags by which pages select it. */
+  readonly tags: readonly string[];
+  /** When to decide on it next, by the store's clock, a few seconds later while a worker has claimed it; undefined: not before it changes. */
+  readonly next: number | undefined;
 }
 
 /** A change of one entry, with the jobs that follow from it. It is applied completely or not at all. */
@@ -28,23 +37,29 @@ export interface CronWrite {
   readonly name: string;
   /** The version that was read; 0: the entry must not exist. If the version has changed, nothing happens. */
   readonly version: number;
-  /** The new definition; absent: unchanged. A new definition wakes all waiters. */
+  /** The new definition; absent: unchanged, with `shared` and `tags`. It wakes all waiters unless other shared entries are due earlier. */
   readonly definition?: string;
+  /** Whether any worker may decide on it. Default false. */
+  readonly shared?: boolean;
+  /** Its tags, without line breaks. Default none. */
+  readonly tags?: readonly string[];
   /** The new state. */
   readonly state: string;
+  /** When to decide on it next; absent: not before it changes. */
+  readonly next?: number | undefined;
   /** Jobs to enqueue in this order, without `at`, `delayMs` and `unique`. The last one becomes `live`; without jobs it stays. */
   readonly jobs: readonly NewJob[];
   /** Further jobs to enqueue, those of webhooks. */
   readonly follow?: readonly NewJob[];
   /** The members of events (`src/job/event.ts`). */
   readonly events?: readonly string[];
-  /** Whether the end of `live` wakes all waiters. */
+  /** Whether the end of `live` wakes all waiters. A shared entry is then due. */
   readonly awaited: boolean;
   /** Records to add to the log `cron:NAME` (`logs.ts`), oldest first. */
   readonly records: readonly string[];
 }
 
-/** The removal of an entry with its history. Its job stays where it is. All waiters wake. */
+/** The removal of an entry with its history. Its job stays where it is. All waiters wake unless it was shared. */
 export interface CronRemoval {
   /** Names the entry. */
   readonly name: string;
@@ -58,20 +73,72 @@ export interface CronRemoval {
 export interface CronReading {
   /** The store's time. */
   readonly now: number;
-  /** The entries, by name. */
+  /** The entries. */
   readonly entries: readonly StoredCron[];
 }
 
+/** The result of a claim. */
+export interface CronClaim extends CronReading {
+  /** When the next shared entry is due; undefined if none will be. */
+  readonly next: number | undefined;
+}
+
+/** The entries that aren't shared. */
+export interface CronSurvey {
+  /** The store's time. */
+  readonly now: number;
+  /** The latest time at which an entry was written. Later than `now`: the store's clock was ahead. */
+  readonly latest: number;
+  /** The entries, by name. */
+  readonly entries: readonly Pick<StoredCron, "name" | "version" | "seenAt">[];
+}
+
+/** A request for a page of entries. */
+export interface CronPageRequest {
+  /** Their names begin with this. */
+  readonly prefix?: string | undefined;
+  /** They have this tag. */
+  readonly tag?: string | undefined;
+  /** Their order. `next` can't be combined with a prefix or a tag. Default `name`. */
+  readonly sort?: "name" | "next" | undefined;
+  /** The `next` of the page before. */
+  readonly cursor?: string | undefined;
+  /** Maximum number of entries. Default 100. */
+  readonly limit?: number | undefined;
+}
+
+/** A page of entries. */
+export interface CronPage extends CronReading {
+  /** Pass it as `cursor` to get the next page; absent on the last. */
+  readonly next?: string;
+}
+
+/** Maximum number of entries of a page. */
+export const MAX_CRON_PAGE = 1_000;
+/** A claimed entry is due again after this time, unless it is written before. */
+export const CLAIM_MS = 3_000;
+
 /** Stores the cron entries. */
 export interface CronStore {
+  /** Reads those of the entries that exist. */
+  read(names: readonly string[]): Promise<CronReading>;
+
   /**
-   * Reads entries: all, or those of the given names that exist.
+   * Reads a page of entries.
    *
-   * @param request.configured entries that this worker has in its configuration as stored: they are marked as seen now
+   * @throws {CursorError} if the cursor isn't of this store
    */
-  read(
-    request?: { readonly names?: readonly string[]; readonly configured?: readonly string[] },
-  ): Promise<CronReading>;
+  page(request?: CronPageRequest): Promise<CronPage>;
+
+  /**
+   * Returns the entries that aren't shared, without their contents.
+   *
+   * @param configured entries that this worker has in its configuration as stored: they are marked as seen now
+   */
+  survey(configured: readonly string[]): Promise<CronSurvey>;
+
+  /** Returns shared entries that are due, the earliest first, at most `limit`. No other claim returns them for {@linkcode CLAIM_MS}. */
+  claim(limit: number): Promise<CronClaim>;
 
   /**
    * Changes or removes entries, each whole or not at all. One round trip for every 100 on Redis.
@@ -80,4 +147,7 @@ export interface CronStore {
    * which stays as it is
    */
   write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]>;
+
+  /** Makes all shared entries due, in small steps, because the store's clock was wrong. Then forgets the latest time of a write. */
+  replan(): Promise<void>;
 }

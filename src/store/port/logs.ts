@@ -36,6 +36,13 @@ export interface LogStore {
 export const MAX_EVENTS = 10_000;
 /** Maximum number of records that are kept of each cron entry. */
 export const MAX_CRON_RECORDS = 100;
+/** Roughly the maximum number of records that are kept of all cron entries together; at least one of each. */
+export const MAX_ALL_CRON_RECORDS = 1_000_000;
+
+/** Returns how many records are kept of each cron entry if there are this many entries: 100 of each of up to 10,000. */
+export function cronRecordsKept(entries: number): number {
+  return Math.max(1, Math.min(MAX_CRON_RECORDS, Math.floor(MAX_ALL_CRON_RECORDS / Math.max(1, entries))));
+}
 
 /** Returns the maximum number of entries of a log. */
 export function maxEntries(log: LogName): number {

@@ -11,7 +11,7 @@ import type { Mailbox } from "./workers.ts";
 export type Topic =
   /** The earliest time in `scheduled` and `retry` is earlier than the last `promote` of this connection reported. */
   | "due"
-  /** A cron entry was defined or removed, or an awaited job has ended, since this connection last read all entries. */
+  /** A cron entry was announced as changed since the last survey of this connection (`cron.ts`). */
   | "cron"
   /** One of the queues has work. */
   | { readonly work: readonly string[] }

@@ -247,14 +247,25 @@ CREATE TABLE cron (
   state text COLLATE "C" NOT NULL,
   live text COLLATE "C",
   awaited smallint NOT NULL,
-  seen_at bigint NOT NULL
+  seen_at bigint NOT NULL,
+  shared smallint NOT NULL,
+  tags text COLLATE "C" NOT NULL,
+  next bigint NOT NULL
 ) WITH (fillfactor = 50);
 CREATE INDEX cron_live ON cron (live) WHERE live IS NOT NULL;
+CREATE INDEX cron_next ON cron (shared, next, name);
+CREATE TABLE cron_tag (
+  tag text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  PRIMARY KEY (tag, name)
+);
 CREATE TABLE cron_counter (
   version bigint NOT NULL,
-  told bigint NOT NULL
+  told bigint NOT NULL,
+  entries bigint NOT NULL,
+  latest bigint NOT NULL
 ) WITH (fillfactor = 50);
-INSERT INTO cron_counter VALUES (0, 0);
+INSERT INTO cron_counter VALUES (0, 0, 0, 0);
 
 CREATE TABLE step (
   id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,

@@ -110,7 +110,7 @@ export function cronDoneKey(write: string): string {
   return `jobs:cron:done:${write}`;
 }
 
-/** A log: a stream. */
+/** A log: a stream, of a cron entry a list. */
 export function logKey(log: LogName): string {
   return log === "audit" ? AUDIT : `jobs:cron:log:${log.slice("cron:".length)}`;
 }

@@ -3,28 +3,40 @@
  *
  * @module
  */
-import type { CronReading, CronRemoval, CronStore, CronWrite, StoredCron } from "../port/cron.ts";
-import { type Body, type Engine, lock, query, type Row } from "./body.ts";
+import {
+  CLAIM_MS,
+  type CronClaim,
+  type CronPage,
+  type CronPageRequest,
+  type CronReading,
+  type CronRemoval,
+  type CronStore,
+  type CronSurvey,
+  type CronWrite,
+  type StoredCron,
+} from "../port/cron.ts";
+import { CursorError } from "../port/cursor.ts";
+import type { NewJob } from "../port/jobs.ts";
+import { cronRecordsKept } from "../port/logs.ts";
+import { type Body, type Engine, lock, query, type Row, type Value } from "./body.ts";
 import { record } from "./events.ts";
-import { addEntry } from "./logs.ts";
+import { addRecords, type CronRow, NEVER, putRow, removeRow, rowAfter, rowsOf, toStored } from "./cron_rows.ts";
 
-/** A row of the table. */
-interface CronRow {
-  readonly name: string;
-  readonly version: number;
-  readonly definition: string;
-  readonly state: string;
-  readonly live: string | null;
-  readonly seen_at: number;
-}
+const DEFAULT_LIMIT = 100;
+/** Maximum number of writes in one transaction, unless each has many jobs: others wait for it. */
+const WRITES_PER_STEP = 100;
+/** Maximum number of entries that one step plans again. */
+const REPLANNED_PER_STEP = 1_000;
+/** Later than any text in a column of names. */
+const AFTER_ALL = "\u{10FFFF}";
 
 /** Stores the cron entries. */
 export class Cron implements CronStore {
   readonly #engine: Engine;
-  /** The number of announced changes at the last read of all entries. */
+  /** The number of announced changes at the last survey. */
   #changesRead = -1;
 
-  /** The number of announced changes at the last read of all entries. */
+  /** The number of announced changes at the last survey. */
   get changesRead(): number {
     return this.#changesRead;
   }
@@ -33,25 +45,53 @@ export class Cron implements CronStore {
     this.#engine = engine;
   }
 
-  async read(
-    { names, configured = [] }: { readonly names?: readonly string[]; readonly configured?: readonly string[] } = {},
-  ): Promise<CronReading> {
+  read(names: readonly string[]): Promise<CronReading> {
+    return this.#engine.read(function* (now) {
+      const rows = yield* rowsOf(names);
+      return { now, entries: names.flatMap((name) => rows.get(name) ?? []).map(toStored) };
+    });
+  }
+
+  page(request: CronPageRequest = {}): Promise<CronPage> {
+    return this.#engine.read((now) => readPage(request, now));
+  }
+
+  async survey(configured: readonly string[]): Promise<CronSurvey> {
     if (configured.length > 0) {
       await this.#engine.write((now) => markSeen(configured, now), { rows: configured.length });
     }
-    const { changes, ...reading } = await this.#engine.read((now) => readEntries(names, now));
-    if (names === undefined) this.#changesRead = changes;
-    return reading;
+    const { changes, ...survey } = await this.#engine.read(readSurvey);
+    this.#changesRead = changes;
+    return survey;
   }
 
-  write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
-    const rowsOf = (write: CronWrite | CronRemoval) =>
-      "remove" in write ? 1 : 1 + write.jobs.length + write.records.length;
-    const rows = writes.reduce((sum, write) => sum + rowsOf(write), 0);
-    return this.#engine.write((now) => writeAll(this.#engine, writes, now), { rows });
+  async claim(limit: number): Promise<CronClaim> {
+    // A transaction costs a write to the disk, and usually nothing is due.
+    const { now, next = Infinity } = await this.#engine.read(function* (now) {
+      return { now, next: yield* firstDue() };
+    });
+    if (next > now) return { now, entries: [], next: next === Infinity ? undefined : next };
+    return await this.#engine.write((now) => claimDue(limit, now), { rows: limit, deferrable: true });
   }
 
-  /** Returns whether a change was announced since the last read of all entries. */
+  async write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
+    const versions: (number | undefined)[] = [];
+    for (let from = 0; from < writes.length; from += WRITES_PER_STEP) {
+      const some = writes.slice(from, from + WRITES_PER_STEP);
+      const rows = some.reduce((sum, one) => sum + ("remove" in one ? 1 : 1 + one.jobs.length + one.records.length), 0);
+      versions.push(...await this.#engine.write((now) => writeAll(this.#engine, some, now), { rows }));
+    }
+    return versions;
+  }
+
+  async replan(): Promise<void> {
+    for (let after: string | undefined = ""; after !== undefined;) {
+      const from: string = after;
+      after = await this.#engine.write((now) => replanSome(from, now), { rows: REPLANNED_PER_STEP });
+    }
+  }
+
+  /** Returns whether a change was announced since the last survey. */
   *hasChanged(): Body<boolean> {
     return (yield* countChanges()) !== this.#changesRead;
   }
@@ -61,22 +101,77 @@ export class Cron implements CronStore {
 export function* endLive(jid: string): Body<void> {
   const [entry] = yield query("SELECT name, awaited FROM cron WHERE live = ?1", [jid]);
   if (entry === undefined) return;
-  const version = yield* nextVersion();
-  yield query("UPDATE cron SET live = NULL, awaited = 0, version = ?1 WHERE name = ?2", [version, String(entry.name)]);
-  if (entry.awaited === 1) yield* announceChange();
+  const [counter] = yield query("UPDATE cron_counter SET version = version + 1, told = told + ?1 RETURNING version", [
+    Number(entry.awaited),
+  ]);
+  yield query(
+    `UPDATE cron SET live = NULL, version = ?1, next = CASE WHEN awaited = 1 THEN 0 ELSE next END, awaited = 0 WHERE name = ?2`,
+    [Number(counter!.version), String(entry.name)],
+  );
 }
 
 function* markSeen(names: readonly string[], now: number): Body<void> {
   for (const name of names) yield query("UPDATE cron SET seen_at = ?1 WHERE name = ?2", [now, name]);
 }
 
-function* readEntries(names: readonly string[] | undefined, now: number): Body<CronReading & { changes: number }> {
+function* readSurvey(now: number): Body<CronSurvey & { readonly changes: number }> {
   // Read the number before the entries: a change in between is then reported twice rather than missed.
-  const changes = yield* countChanges();
-  const rows: Row[] = [];
-  if (names === undefined) rows.push(...yield query("SELECT * FROM cron ORDER BY name"));
-  for (const name of names ?? []) rows.push(...yield query("SELECT * FROM cron WHERE name = ?1", [name]));
-  return { changes, now, entries: (rows as unknown as readonly CronRow[]).map(toStored) };
+  const [counter] = yield query("SELECT told, latest FROM cron_counter");
+  const rows = yield query("SELECT name, version, seen_at FROM cron WHERE shared = 0 ORDER BY name");
+  const entries = rows.map(({ name, version, seen_at }) => ({
+    ...{ name: String(name), version: Number(version), seenAt: Number(seen_at) },
+  }));
+  return { changes: Number(counter!.told), latest: Number(counter!.latest), now, entries };
+}
+
+/** Returns when the first shared entry is due. */
+function* firstDue(): Body<number | undefined> {
+  const [row] = yield query("SELECT next FROM cron WHERE shared = 1 ORDER BY next, name LIMIT 1");
+  return row === undefined || Number(row.next) >= NEVER ? undefined : Number(row.next);
+}
+
+function* claimDue(limit: number, now: number): Body<CronClaim> {
+  yield lock("cron");
+  const rows = yield query(
+    `UPDATE cron SET next = ?1 WHERE name IN
+       (SELECT name FROM cron WHERE shared = 1 AND next <= ?2 ORDER BY next, name LIMIT ?3) RETURNING *`,
+    [now + CLAIM_MS, now, limit],
+  );
+  return { now, entries: entriesIn(rows), next: yield* firstDue() };
+}
+
+function* readPage(
+  { prefix = "", tag, sort, cursor, limit = DEFAULT_LIMIT }: CronPageRequest,
+  now: number,
+): Body<CronPage> {
+  const rows = sort === "next"
+    ? yield* pageByNext(cursor, limit + 1)
+    : yield* pageByName({ prefix, tag, cursor }, limit + 1);
+  const entries = entriesIn(rows.slice(0, limit));
+  const last = entries.at(-1);
+  if (rows.length <= limit || last === undefined) return { now, entries };
+  return { now, entries, next: sort === "next" ? `${last.next ?? NEVER} ${last.name}` : last.name };
+}
+
+function* pageByName(
+  { prefix, tag, cursor }: { prefix: string; tag?: string | undefined; cursor?: string | undefined },
+  limit: number,
+): Body<readonly Row[]> {
+  const values: Value[] = [cursor ?? prefix, `${prefix}${AFTER_ALL}`, limit];
+  const range = `name ${cursor === undefined ? ">=" : ">"} ?1 AND name < ?2`;
+  if (tag === undefined) return yield query(`SELECT * FROM cron WHERE ${range} ORDER BY name LIMIT ?3`, values);
+  return yield query(
+    `SELECT * FROM cron WHERE name IN (SELECT name FROM cron_tag WHERE tag = ?4 AND ${range} ORDER BY name LIMIT ?3) ORDER BY name`,
+    [...values, tag],
+  );
+}
+
+function* pageByNext(cursor: string | undefined, limit: number): Body<readonly Row[]> {
+  const [, next = "-1", name = ""] = /^(\d{1,16}) (.*)$/s.exec(cursor ?? "-1 ") ?? [];
+  if (cursor !== undefined && next === "-1") throw new CursorError(cursor);
+  const some = (shared: 0 | 1) =>
+    `SELECT * FROM (SELECT * FROM cron WHERE shared = ${shared} AND (next, name) > (?1, ?2) ORDER BY next, name LIMIT ?3) AS of_${shared}`;
+  return yield query(`${some(1)} UNION ALL ${some(0)} ORDER BY next, name LIMIT ?3`, [Number(next), name, limit]);
 }
 
 function* writeAll(
@@ -85,42 +180,63 @@ function* writeAll(
   now: number,
 ): Body<(number | undefined)[]> {
   yield lock("cron");
+  const rows = yield* rowsOf(writes.map(({ name }) => name));
+  const [counter] = yield query(
+    `UPDATE cron_counter SET version = version + ?1, latest = CASE WHEN latest < ?2 THEN ?2 ELSE latest END
+     RETURNING version, entries`,
+    [writes.length, now],
+  );
+  const first = yield* firstDue();
+  const keep = cronRecordsKept(Number(counter!.entries));
+  let version = Number(counter!.version) - writes.length;
+  let added = 0;
+  let isChanged = false;
+  const jobs: NewJob[] = [];
   const versions: (number | undefined)[] = [];
   for (const write of writes) {
-    versions.push("remove" in write ? yield* remove(write) : yield* apply(engine, write, now));
+    const before = rows.get(write.name);
+    if ((before?.version ?? 0) !== write.version) {
+      versions.push(undefined);
+    } else if ("remove" in write) {
+      if (before !== undefined) yield* removeRow(before);
+      rows.delete(write.name);
+      added--;
+      isChanged ||= before?.shared === 0;
+      versions.push(write.version);
+    } else {
+      const row = rowAfter(write, before, ++version, now);
+      yield* putRow(row, write.awaited, before);
+      for (const members of write.events ?? []) yield* record(members, now);
+      yield* addRecords(write.name, write.records, now, keep);
+      jobs.push(...write.jobs, ...write.follow ?? []);
+      rows.set(write.name, row);
+      if (before === undefined) added++;
+      if (write.definition !== undefined) {
+        isChanged ||= row.shared === 0 || before?.shared === 0 || row.next < (first ?? NEVER);
+      }
+      versions.push(version);
+    }
+  }
+  if (jobs.length > 0) yield* engine.storeJobs(jobs, now);
+  if (added !== 0 || isChanged) {
+    yield query("UPDATE cron_counter SET told = told + ?1, entries = entries + ?2", [isChanged ? 1 : 0, added]);
   }
   return versions;
 }
 
-function* remove({ name, version }: CronRemoval): Body<number | undefined> {
-  const [removed] = yield query("DELETE FROM cron WHERE name = ?1 AND version = ?2 RETURNING 1", [name, version]);
-  if (removed === undefined) return undefined;
-  yield query("DELETE FROM log WHERE name = ?1", [`cron:${name}`]);
-  yield* announceChange();
-  return version;
-}
-
-function* apply(
-  engine: Engine,
-  { name, version, definition, state, jobs, awaited, records, follow = [], events = [] }: CronWrite,
-  now: number,
-): Body<number | undefined> {
-  const [stored] = (yield query("SELECT * FROM cron WHERE name = ?1", [name])) as unknown as readonly CronRow[];
-  if ((stored?.version ?? 0) !== version) return undefined;
-  const next = yield* nextVersion();
-  yield query(
-    `INSERT INTO cron (name, version, definition, state, live, awaited, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-     ON CONFLICT (name) DO UPDATE SET version = ?2, definition = ?3, state = ?4, live = ?5, awaited = ?6, seen_at = ?7`,
-    [
-      ...[name, next, definition ?? stored?.definition ?? "", state, jobs.at(-1)?.jid ?? stored?.live ?? null],
-      ...[awaited ? 1 : 0, definition === undefined ? stored?.seen_at ?? 0 : now],
-    ],
+/** Plans the next entries after a name again. Returns the last name; undefined at the end. */
+function* replanSome(after: string, now: number): Body<string | undefined> {
+  const [last] = yield query(
+    "SELECT max(name) AS name FROM (SELECT name FROM cron WHERE name > ?1 ORDER BY name LIMIT ?2) AS following",
+    [after, REPLANNED_PER_STEP],
   );
-  yield* engine.storeJobs([...jobs, ...follow], now);
-  for (const members of events) yield* record(members, now);
-  for (const text of records) yield* addEntry(`cron:${name}`, text, now);
-  if (definition !== undefined) yield* announceChange();
-  return next;
+  if (last!.name === null) {
+    yield query("UPDATE cron_counter SET latest = ?1, told = told + 1", [now]);
+    return undefined;
+  }
+  const name = String(last!.name);
+  yield query("UPDATE cron SET next = 0 WHERE shared = 1 AND name > ?1 AND name <= ?2", [after, name]);
+  return name;
 }
 
 function* countChanges(): Body<number> {
@@ -128,15 +244,6 @@ function* countChanges(): Body<number> {
   return Number(row!.told);
 }
 
-function* nextVersion(): Body<number> {
-  const [row] = yield query("UPDATE cron_counter SET version = version + 1 RETURNING version");
-  return Number(row!.version);
-}
-
-function* announceChange(): Body<void> {
-  yield query("UPDATE cron_counter SET told = told + 1");
-}
-
-function toStored({ name, version, definition, state, live, seen_at }: CronRow): StoredCron {
-  return { name, version, definition, state, live: live ?? undefined, seenAt: seen_at };
+function entriesIn(rows: readonly Row[]): StoredCron[] {
+  return (rows as unknown as readonly CronRow[]).map(toStored);
 }

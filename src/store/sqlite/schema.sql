@@ -278,16 +278,28 @@ CREATE TABLE cron (
   state TEXT NOT NULL,
   live TEXT, -- jid
   awaited INTEGER NOT NULL, -- 1: a scheduler waits for the end of `live`
-  seen_at INTEGER NOT NULL
+  seen_at INTEGER NOT NULL,
+  shared INTEGER NOT NULL, -- 1: any worker may decide on it
+  tags TEXT NOT NULL, -- one a line
+  next INTEGER NOT NULL -- when to decide on it; 2^53 - 1: not before it changes
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cron_live ON cron (live) WHERE live IS NOT NULL;
+CREATE INDEX cron_next ON cron (shared, next, name);
 
--- One row: the last version, and the number of announced changes.
+CREATE TABLE cron_tag (
+  tag TEXT NOT NULL,
+  name TEXT NOT NULL,
+  PRIMARY KEY (tag, name)
+) STRICT, WITHOUT ROWID;
+
+-- One row: the last version, the numbers of announced changes and of entries, and the time of the latest write.
 CREATE TABLE cron_counter (
   version INTEGER NOT NULL,
-  told INTEGER NOT NULL
+  told INTEGER NOT NULL,
+  entries INTEGER NOT NULL,
+  latest INTEGER NOT NULL
 ) STRICT;
-INSERT INTO cron_counter (version, told) VALUES (0, 0);
+INSERT INTO cron_counter (version, told, entries, latest) VALUES (0, 0, 0, 0);
 
 -- Durable steps of jobs. The IDs are in the order in which they were first written. A row without a name prevents the job from
 -- sleeping: a wait of it ended while it ran.

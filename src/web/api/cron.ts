@@ -4,23 +4,29 @@
  * @module
  */
 import type { CrontabEntry } from "../../client/crontab.ts";
+import { CRON_FILTERS } from "../../operator/query/cron.ts";
 import { withEnds } from "../../operator/query/cron_ends.ts";
-import { entryListShape, shownEntryShape } from "../../operator/shapes/cron.ts";
+import { entryPageShape, shownEntryShape } from "../../operator/shapes/cron.ts";
 import { cronEntryJson, cronRecordJson } from "../../text/cron.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
-import { type ApiRoute, reads } from "./route.ts";
+import { readCronPage } from "../read/cron.ts";
+import { type ApiRoute, pageQuery, reads } from "./route.ts";
 
 const HISTORY = 100;
+const abouts = Object.fromEntries(Object.entries(CRON_FILTERS).map(([name, { about }]) => [name, about]));
+
 /** The routes. */
 export const cronRoutes: readonly ApiRoute[] = [
   reads({
     path: "/cron",
     about: "Lists the cron entries with their schedules, next runs and last runs",
-    shape: entryListShape,
-    run: async (_c, services) => ({
-      entries: (await services.crontab.list()).map((entry) => entryJson(entry, services)),
-    }),
+    query: { ...abouts, ...pageQuery(50) },
+    shape: entryPageShape,
+    run: async (c, services) => {
+      const { entries, next } = await readCronPage(services, c);
+      return { entries: entries.map((entry) => entryJson(entry, services)), next };
+    },
   }),
   reads({
     path: "/cron/{name}",

@@ -5,6 +5,7 @@
  */
 import type { Context, Hono } from "hono";
 import type { CrontabEntry } from "../../client/crontab.ts";
+import { tagsOf as entryTags } from "../../cron/definition.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";
 import { formatDuration } from "../../job/duration.ts";
@@ -14,8 +15,10 @@ import { CRON_COLUMNS, ENDED_RUN_COLUMNS, inZone, outcomeOf, zoneOf } from "../.
 import type { AnyAction } from "../../operator/actions/action.ts";
 import { pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
 import { actFor } from "../act.ts";
+import { CRON_FILTERS, type CronFilter } from "../../operator/query/cron.ts";
 import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
+import { type CronList, readCronPage } from "../read/cron.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { ActionButton, Empty, link, mayAct, Time, type View } from "./view.tsx";
 import {
@@ -38,9 +41,9 @@ const HISTORY = 50;
 /** Adds the pages and their forms. */
 export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
   app.get("/cron", async (c) => {
-    const [view, entries] = await Promise.all([viewOf(services, c), services.crontab.list()]);
-    const ends = await readEnds(services.store, entries.map(({ last }) => last));
-    return html(services, c, <CronPage view={view} entries={entries} ends={ends} />);
+    const [view, list] = await Promise.all([viewOf(services, c), readCronPage(services, c)]);
+    const ends = await readEnds(services.store, list.entries.map(({ last }) => last));
+    return html(services, c, <CronPage view={view} list={list} ends={ends} />);
   });
   app.get("/cron/:name", async (c) => {
     const name = c.req.param("name");
@@ -90,34 +93,86 @@ async function cronForm(
 
 interface CronPageProps {
   readonly view: View;
-  readonly entries: readonly CrontabEntry[];
+  readonly list: CronList;
   readonly ends: JobEnds;
 }
 
-function CronPage({ view, entries, ends }: CronPageProps) {
+function CronPage({ view, list, ends }: CronPageProps) {
+  const { entries, filter, cursor, next } = list;
+  const isFiltered = filter.prefix !== undefined || filter.tag !== undefined;
+  const isWhole = !isFiltered && cursor === undefined && next === undefined;
   return (
     <Layout view={view} title="Cron">
       <div class="heading">
         <h1>Cron</h1>
-        <span class="note">{number(entries.length)} {entries.length === 1 ? "entry" : "entries"}</span>
+        <span class="note">
+          {isWhole
+            ? `${number(entries.length)} ${entries.length === 1 ? "entry" : "entries"}`
+            : filter.sort === "next"
+            ? "the next run first"
+            : "by name"}
+        </span>
         <span class="grow"></span>
         {mayAct(view) && <a class="button" href={link(view, "/cron-new")}>New entry</a>}
       </div>
+      {(isFiltered || !isWhole || entries.length > 1) && <CronFilters view={view} filter={filter} />}
       <div id="rows" data-live>
-        {entries.length === 0
+        {entries.length === 0 && !isWhole
+          ? <Empty title="No such cron entries." />
+          : entries.length === 0
           ? (
             <Empty title="No cron entries.">
               Add one to "cron" in the configuration, with <code>jobs cron add</code>
               {mayAct(view) && ", or as a new entry here"}.
             </Empty>
           )
-          : <CronTable view={view} entries={entries} ends={ends} />}
+          : <CronTable view={view} list={list} ends={ends} />}
       </div>
+      <nav class="paging" aria-label="Pages of this list">
+        <span class="grow"></span>
+        {cursor !== undefined && <a href={link(view, "/cron", filter)}>← First page</a>}
+        {next !== undefined && <a rel="next" href={link(view, "/cron", { ...filter, cursor: next })}>Next →</a>}
+      </nav>
     </Layout>
   );
 }
 
-function CronTable({ view, entries, ends }: CronPageProps) {
+function CronFilters({ view, filter }: { readonly view: View; readonly filter: CronFilter }) {
+  const { prefix, tag, sort = "name" } = filter;
+  const isFiltered = prefix !== undefined || tag !== undefined;
+  return (
+    <div class="filters">
+      <form action={link(view, "/cron")} aria-label="Filter" class="inline">
+        {(["prefix", "tag"] as const).map((name) => (
+          <input
+            type="search"
+            name={name}
+            value={filter[name] ?? ""}
+            placeholder={`${CRON_FILTERS[name].label}…`}
+            aria-label={CRON_FILTERS[name].label}
+            autocomplete="off"
+          />
+        ))}
+        <button type="submit">Find</button>
+        {isFiltered && <a class="button" href={link(view, "/cron")}>Clear</a>}
+      </form>
+      {!isFiltered && (
+        <nav class="choice" aria-label={CRON_FILTERS.sort.label}>
+          {(["name", "next"] as const).map((one) => (
+            <a
+              href={link(view, "/cron", one === "name" ? {} : { sort: one })}
+              aria-current={sort === one ? "true" : undefined}
+            >
+              {one === "name" ? "By name" : "By next run"}
+            </a>
+          ))}
+        </nav>
+      )}
+    </div>
+  );
+}
+
+function CronTable({ view, list: { entries }, ends }: CronPageProps) {
   return (
     <List
       view={view}
@@ -128,6 +183,7 @@ function CronTable({ view, entries, ends }: CronPageProps) {
           <>
             <a class="class" href={link(view, `/cron/${encodeURIComponent(entry.name)}`)}>{entry.name}</a>
             <State entry={entry} />
+            {tagsOf(entry).map((tag) => <a class="tag" href={link(view, "/cron", { tag })}>{tag}</a>)}
           </>
         ),
         schedule: {},
@@ -150,6 +206,10 @@ function CronTable({ view, entries, ends }: CronPageProps) {
       acts={(entry) => <CronActions view={view} entry={entry} />}
     />
   );
+}
+
+function tagsOf({ definition }: CrontabEntry): readonly string[] {
+  return definition === undefined ? [] : entryTags(definition);
 }
 
 function State({ entry }: { readonly entry: CrontabEntry }) {

@@ -13,6 +13,7 @@ import { StoreError } from "../../store/port/errors.ts";
 import { ALL_QUEUES, isSuspended } from "../../store/port/paused_queues.ts";
 import { groupName } from "../../text/groups.ts";
 import { VERSION } from "../../version.ts";
+import { overdueMs } from "../read/overdue_runs.ts";
 import type { Services } from "../services.ts";
 import { family, one } from "./text.ts";
 import { serverFamilies } from "./worker_metrics.ts";
@@ -71,7 +72,7 @@ async function storeFamiliesInTime(services: Services): Promise<string[] | undef
   }
 }
 
-async function readStore({ store, clock, overdue }: Services): Promise<string[]> {
+async function readStore({ store, clock }: Services): Promise<string[]> {
   const start = clock.monotonic();
   const stats = await store.admin.stats();
   const roundTripMs = clock.monotonic() - start;
@@ -79,11 +80,11 @@ async function readStore({ store, clock, overdue }: Services): Promise<string[]>
     name !== ALL_QUEUES && name !== OTHER
   );
   // At once: a slow store would not reply to all in time, and be reported as down.
-  const [grouped, batches, workers, overdueMs, deadRows] = await Promise.all([
+  const [grouped, batches, workers, overdue, deadRows] = await Promise.all([
     store.admin.stats({ queues: named, groups: MAX_GROUPS }),
     batchFamily(store.batches),
     store.workers.list(),
-    overdue.read(store.cron),
+    overdueMs(store.cron),
     store.url.startsWith("postgres") ? store.admin.health().then((health) => health.deadRows) : undefined,
   ]);
   return [
@@ -95,7 +96,7 @@ async function readStore({ store, clock, overdue }: Services): Promise<string[]>
       "jobs_cron_overdue_seconds",
       "gauge",
       "How long a cron run has been due that no worker has decided on, of the entry furthest behind",
-      overdueMs / 1_000,
+      overdue / 1_000,
     ),
     one("jobs_store_round_trip_seconds", "gauge", "Time that the store took for this scrape", roundTripMs / 1_000),
     ...(deadRows ? deadRowFamilies(deadRows) : []),

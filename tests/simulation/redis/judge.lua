@@ -67,7 +67,9 @@ if ARGV[1] == 'all' then
   for _, key in ipairs(keys('jobs:signals:*')) do
     for _, signal in ipairs(call('LRANGE', key, 0, -1)) do signals[#signals + 1] = signal end
   end
-  for _, entry in ipairs(call('XRANGE', 'jobs:cron:log:tick', '-', '+')) do records[#records + 1] = entry[2][4] end
+  for _, entry in ipairs(call('LRANGE', 'jobs:cron:log:tick', 0, -1)) do
+    table.insert(records, 1, string.match(entry, '^%d+ (.*)$'))
+  end
   local function report(what, key) left[#left + 1] = what .. ': ' .. key end
   for _, key in ipairs(leases) do report('a lease', key) end
   for _, key in ipairs(keys('*')) do

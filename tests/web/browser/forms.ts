@@ -17,7 +17,7 @@ browserTest("a form adds a cron entry once it is valid, and changes it", async (
   await go("/cron");
   await page.getByRole("link", { name: "New entry" }).click();
   await press("Add");
-  assertEquals(await crontab.list(), [], "the browser requires a name first");
+  assertEquals((await crontab.page()).entries, [], "the browser requires a name first");
   await fill({
     Name: "nightly report",
     "Cron expression": "61 3 * * *",
@@ -33,7 +33,7 @@ browserTest("a form adds a cron entry once it is valid, and changes it", async (
   await press("Check");
   await page.getByRole("heading", { name: "Runs at 03:30 every day" }).waitFor();
   assertEquals(await page.locator("table.narrow tbody tr").count(), 5);
-  assertEquals(await crontab.list(), [], "a check adds nothing");
+  assertEquals((await crontab.page()).entries, [], "a check adds nothing");
   await press("Add");
   await says("Cron entry nightly report runs at 03:30 every day");
 
@@ -41,7 +41,9 @@ browserTest("a form adds a cron entry once it is valid, and changes it", async (
   await fill({ "Cron expression": "", "Time zone": "", Interval: "90s", Queue: "" });
   await press("Save");
   await says("Cron entry nightly report runs every 90 seconds");
-  const { name, class: className, every, rule, queue, args } = entryInput((await crontab.list())[0]!.definition!);
+  const { name, class: className, every, rule, queue, args } = entryInput(
+    (await crontab.page()).entries[0]!.definition!,
+  );
   const expected = ["nightly report", "Report", "1m30s", undefined, undefined, ["a"]];
   assertEquals([name, className, every, rule, queue, args], expected);
 });

@@ -21,6 +21,7 @@
  */
 import type { Store } from "../../admin/store.ts";
 import type { JobRow, ThrottleRow } from "../../admin/transfer.ts";
+import type { CronWrite, StoredCron } from "../../port/cron.ts";
 import { MAX_CRON_RECORDS } from "../../port/logs.ts";
 import { queuePlaces } from "../queue_places.ts";
 import { copyBatches, removeBatches } from "./batches.ts";
@@ -56,6 +57,9 @@ export interface MigrateResult {
 
 /** Places are read again for jobs that were pushed meanwhile, this often at most. */
 const MAX_PASSES = 5;
+/** Cron entries that are migrated at once. */
+const CRON_PER_STEP = 100;
+
 /**
  * Migrates everything from `from` to `to`.
  *
@@ -146,21 +150,29 @@ function* inSteps<Row extends Partial<ThrottleRow>>(rows: readonly Row[]): Gener
 }
 
 async function migrateCron(from: Store, to: Store, signal: AbortSignal | undefined): Promise<number> {
-  let count = 0;
-  for (const { name, version, definition, state } of (await from.cron.read()).entries) {
+  for (let count = 0;;) {
     signal?.throwIfAborted();
-    if ((await to.cron.read({ names: [name] })).entries.length === 0) {
-      const { entries } = await from.logs.page(`cron:${name}`, { limit: MAX_CRON_RECORDS });
-      const records = entries.map(({ text }) => text).reverse();
-      await to.cron.write([{ name, version: 0, definition, state, jobs: [], awaited: false, records }]);
-    }
-    const [removed] = await from.cron.write([{ name, version, remove: true }]);
-    if (removed === undefined) {
+    // Those of the page before have left the source.
+    const { entries } = await from.cron.page({ limit: CRON_PER_STEP });
+    if (entries.length === 0) return count;
+    const { entries: known } = await to.cron.read(entries.map(({ name }) => name));
+    const names = new Set(known.map(({ name }) => name));
+    await to.cron.write(
+      await Promise.all(entries.filter(({ name }) => !names.has(name)).map((entry) => copyOf(from, entry))),
+    );
+    const removed = await from.cron.write(entries.map(({ name, version }) => ({ name, version, remove: true })));
+    const changed = entries.find((_, i) => removed[i] === undefined);
+    if (changed !== undefined) {
       throw new MigrateError(
-        `Cron entry "${name}" not migrated: it changed meanwhile; stop the programs that use "${from.url}", then run this again`,
+        `Cron entry "${changed.name}" not migrated: it changed meanwhile; stop the programs that use "${from.url}", then run this again`,
       );
     }
-    count++;
+    count += entries.length;
   }
-  return count;
+}
+
+async function copyOf(from: Store, { name, definition, state, shared, tags, next }: StoredCron): Promise<CronWrite> {
+  const { entries } = await from.logs.page(`cron:${name}`, { limit: MAX_CRON_RECORDS });
+  const records = entries.map(({ text }) => text).reverse();
+  return { name, version: 0, definition, state, shared, tags, next, jobs: [], awaited: false, records };
 }

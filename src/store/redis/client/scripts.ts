@@ -133,7 +133,7 @@ export const SCRIPTS = {
   ),
   ...scripts(classes, "declareClasses"),
   ...scripts(webhooks),
-  ...scripts(cron, "cronRead", "cronWrite"),
+  ...scripts(cron, "cronClaim", "cronPage", "cronRead", "cronReplan", "cronSurvey", "cronWrite"),
   ...scripts(debounce),
   ...scripts(enqueue, "enqueue"),
   ...scripts(entries, "readDue", "readEntries"),

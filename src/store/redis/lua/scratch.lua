@@ -28,7 +28,7 @@ end
 
 -- Keys that a store has and a bench doesn't: another program has begun to use this database.
 local SIGNS = {
-  'queues', 'schedule', 'retry', 'dead', 'paused', 'jobs:paused-until', 'jobs:limits', 'jobs:cron:names', 'jobs:audit',
+  'queues', 'schedule', 'retry', 'dead', 'paused', 'jobs:paused-until', 'jobs:limits', 'jobs:cron:index', 'jobs:audit',
 }
 local NAMES = {
   '^jobs:', '^stat:processed$', '^stat:failed$', '^stat:processed:%d+%-%d+%-%d+$', '^stat:failed:%d+%-%d+%-%d+$',
