@@ -540,7 +540,7 @@ Deno.test("migrate: unique locks are copied", async () => {
 });
 
 for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
-  Deno.test(`migrate ${direction}: steps of a job are copied, and a signal still ends its wait`, async () => {
+  Deno.test(`migrate ${direction}: steps and the stream of a job are copied, and a signal still ends its wait`, async () => {
     await using t = await openBoth();
     const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
     const worker = await register(from);
@@ -551,6 +551,9 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
       '{"state":"succeeded","since":1,"ended":2,"kind":"step","attempts":1,"value":[12345678901234567890]}';
     await from.steps.remember(lease, { name: "charge", record });
     await from.steps.wait(lease, { name: "go", about: '"kind":"wait","key":"k"', forMs: HOUR_MS, key: "k" });
+    // Two pages.
+    const chunk = JSON.stringify("x".repeat(200_000));
+    for (let i = 0; i < 2; i++) await from.streams.append(lease, { attempt: 1, from: i, chunks: [chunk] });
     const payload = setFields(job(1).payload, { has_steps: "true" });
     const child = setFields(job(2).payload, { parent: `{"jid":"${jid(1)}","step":"child"}` });
     await from.steps.wait(lease, {
@@ -569,6 +572,7 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     assertEquals(names(await to.steps.read(jid(1))), names(before));
     assertEquals((await to.steps.read(jid(1))).filter(({ record }) => record.includes("failed")), []);
     assertEquals(await from.steps.read(jid(1)), []);
+    assertEquals((await to.streams.read(jid(1), 1))?.parts, [{ last: 2, run: 1, attempt: 1, body: `[${chunk}]` }]);
     assertEquals(await to.steps.signal({ key: "k", data: "1", ttlMs: HOUR_MS }), { reached: jid(1) });
     assertEquals((await to.jobs.promote(10)).moved, 1);
   });

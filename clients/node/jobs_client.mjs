@@ -251,7 +251,9 @@ function serversOf(url) {
   const wrong = urls.length === 0 ? 0 : urls.findIndex((one) => !/^https?:\/\//i.test(one));
   if (wrong >= 0) {
     throw new TypeError(
-      `Invalid url ${show(urls[wrong])}: expected the dashboard's address, such as https://jobs.example.com, or a list of them`,
+      `Invalid url ${
+        show(urls[wrong])
+      }: expected the dashboard's address, such as https://jobs.example.com, or a list of them`,
     );
   }
   const first = Math.floor(Math.random() * urls.length);
@@ -339,7 +341,7 @@ const MAX_LINES = 200;
 const BUSY_BEAT_MS = 1_000;
 const MIN_BEAT_MS = 100;
 /** How long a reply may take, without the time that the server waits. */
-const MIN_REPLY_MS = 2_000;
+const MIN_REPLY_MS = 5_000;
 const MAX_REPLY_MS = 10_000;
 /** Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts. */
 const REFUSED = new Set([400, 413, 422]);
@@ -453,10 +455,8 @@ class Worker {
   #nonce = [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   #take = 0;
   #isQuiet = false;
-  /** When the last heartbeat was sent that has been answered. */
-  #heardAt = performance.now();
-  /** When it was noticed last that no heartbeat had been answered for long. */
-  #stoodStillAt = 0;
+  /** When it began to register last. */
+  #registeredAt = 0;
   /** Whether handlers run whose jobs were given back. */
   #isLeaving = false;
   #stop = new AbortController();
@@ -619,20 +619,26 @@ class Worker {
     }
   }
 
-  /** Returns those jobs that are still this worker's: if it stood still after they were given, others may have them. */
+  /** Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them. */
   async #confirmed(jobs, since) {
-    const isOnTime = performance.now() - this.#heardAt < this.#times.timeoutMs / 2 && this.#stoodStillAt < since;
-    if (jobs.length === 0 || isOnTime) return jobs;
-    const held = [...[...this.#running.values(), ...this.#ended].map(({ given }) => given), ...jobs];
-    const running = held.map(({ token }) => ({ token }));
-    try {
-      const { lost, aborted } = await this.#request("/work/heartbeat", { running }, { signal: this.#stop.signal });
-      const gone = new Set([...lost, ...aborted.map(({ token }) => token)]);
-      return jobs.filter(({ token }) => !gone.has(token));
-    } catch (error) {
-      if (!this.#stop.signal.aborted) throw error;
-      return [];
+    const { heartbeatMs, timeoutMs } = this.#times;
+    const isLate = () =>
+      performance.now() - since >= Math.min(heartbeatMs, timeoutMs / 2) || this.#registeredAt > since;
+    let left = jobs;
+    while (left.length > 0 && isLate()) {
+      since = performance.now();
+      const held = [...[...this.#running.values(), ...this.#ended].map(({ given }) => given), ...left];
+      const running = held.map(({ token }) => ({ token }));
+      try {
+        const { lost, aborted } = await this.#request("/work/heartbeat", { running }, { signal: this.#stop.signal });
+        const gone = new Set([...lost, ...aborted.map(({ token }) => token)]);
+        left = left.filter(({ token }) => !gone.has(token));
+      } catch (error) {
+        if (!this.#stop.signal.aborted) throw error;
+        return [];
+      }
     }
+    return left;
   }
 
   #begin({ token, payload: raw, queue, attempt, receipt, batch, node }) {
@@ -739,8 +745,7 @@ class Worker {
       // Without jobs, the open request for jobs shows that this worker lives.
       if (this.#running.size + this.#ended.length === 0 && !this.#isQuiet && !this.#stop.signal.aborted) {
         Atomics.store(this.#beats, 0, 0);
-        await this.#restOfBeat(this.#times.heartbeatMs / 2);
-        this.#heard(performance.now());
+        await this.#restOfBeat(this.#times.heartbeatMs);
         continue;
       }
       // Also those whose ends aren't stored yet: the server would take them for forgotten.
@@ -756,7 +761,6 @@ class Worker {
         if (signal.aborted) return;
         throw error;
       }
-      this.#heard(began);
       Atomics.store(this.#beats, 0, ++this.#beat);
       this.#obey(orders);
       const hasWaited = performance.now() - began >= waitMs && waitMs > 0;
@@ -781,12 +785,6 @@ class Worker {
     }
     this.#follow(state);
     this.#checkDone();
-  }
-
-  /** Notes that this process runs; a long gap shows that it stood still. */
-  #heard(at) {
-    if (at - this.#heardAt > this.#times.timeoutMs / 2) this.#stoodStillAt = performance.now();
-    this.#heardAt = at;
   }
 
   #follow({ quiet = this.#isQuiet, stopping = false }) {
@@ -825,7 +823,7 @@ class Worker {
   async #again() {
     this.#registering ??= (async () => {
       this.#log("warn", "Unknown to the server: registering again", { running: this.#running.size });
-      this.#stoodStillAt = performance.now();
+      this.#registeredAt = performance.now();
       await this.#register();
     })().finally(() => this.#registering = undefined);
     await this.#registering;

@@ -428,7 +428,7 @@ _MAX_LINES = 200
 _MAX_CAUSES = 10
 _MAX_CAUSE = 500
 # How long a reply may take, without the time that the server waits.
-_MIN_REPLY = 2.0
+_MIN_REPLY = 5.0
 _MAX_REPLY = 10.0
 # Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts.
 _REFUSED = frozenset((400, 413, 422))
@@ -927,10 +927,8 @@ class Worker:
         self._timeout = 20.0
         # With several servers, a reply may take less: there is time to continue at the next one.
         self._reply = _MAX_REPLY
-        # When the last heartbeat was sent that has been answered.
-        self._heard_at = time.monotonic()
-        # When it was noticed last that no heartbeat had been answered for long.
-        self._stood_still_at = 0.0
+        # When it began to register last.
+        self._registered_at = 0.0
         self._running: Dict[str, JobContext] = {}
         # Each with the job as it was given.
         self._ended: List[Any] = []
@@ -1093,16 +1091,17 @@ class Worker:
             self._follow(answer)
 
     def _confirmed(self, line: "_Line", jobs: List[Dict[str, Any]], since: float) -> List[Dict[str, Any]]:
-        """Returns those jobs that are still this worker's: if it stood still after they were given, others may have them."""
-        is_on_time = time.monotonic() - self._heard_at < self._timeout / 2 and self._stood_still_at < since
-        if not jobs or is_on_time:
-            return jobs
-        with self._lock:
-            held = [*self._running, *(given["token"] for given, _ in self._ended), *(one["token"] for one in jobs)]
-        body = {"running": [{"token": token} for token in held]}
-        answer = self._request(line, "/work/heartbeat", body, 0, {"aborted": list, "lost": list})
-        lost = {*answer.get("lost", held), *(one["token"] for one in answer.get("aborted", ()))}
-        return [one for one in jobs if one["token"] not in lost]
+        """Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them."""
+        limit = min(self._heartbeat, self._timeout / 2)
+        while jobs and (time.monotonic() - since >= limit or self._registered_at > since):
+            since = time.monotonic()
+            with self._lock:
+                held = [*self._running, *(given["token"] for given, _ in self._ended), *(one["token"] for one in jobs)]
+            body = {"running": [{"token": token} for token in held]}
+            answer = self._request(line, "/work/heartbeat", body, 0, {"aborted": list, "lost": list})
+            lost = {*answer.get("lost", held), *(one["token"] for one in answer.get("aborted", ()))}
+            jobs = [one for one in jobs if one["token"] not in lost]
+        return jobs
 
     def _begin(self, given: Dict[str, Any]) -> None:
         payload = json.loads(given["payload"])
@@ -1219,8 +1218,7 @@ class Worker:
                 # Without jobs, the open request for jobs shows that this worker lives.
                 needed = lambda: self._running or self._ended or self._is_quiet or self._is_stopping  # noqa: E731
                 while not needed() and not self._is_done:
-                    self._lock.wait(self._heartbeat / 2)
-                    self._heard(time.monotonic())
+                    self._lock.wait(self._heartbeat)
                 contexts = list(self._running.values())
                 # Also those whose ends aren't stored yet: the server would take them for forgotten.
                 ended = [{"token": given["token"]} for given, _ in self._ended]
@@ -1229,7 +1227,6 @@ class Worker:
             began = time.monotonic()
             body = {"running": running, "rss": _rss(), **({"wait": wait} if wait else {})}
             orders = self._request(line, "/work/heartbeat", body, wait, {"aborted": list, "lost": list})
-            self._heard(began)
             for one in orders.get("aborted", ()):
                 self._abort(one["token"], one["reason"])
             for token in orders.get("lost", ()):
@@ -1244,12 +1241,6 @@ class Worker:
                 if not self._is_done:
                     self._lock.wait_for(lambda: self._is_done or bool(self._running) and not running, rest)
             time.sleep(_MIN_BEAT if not self._is_done else 0)
-
-    def _heard(self, at: float) -> None:
-        """Notes that this process runs; a long gap shows that it stood still."""
-        if at - self._heard_at > self._timeout / 2:
-            self._stood_still_at = time.monotonic()
-        self._heard_at = at
 
     def _follow(self, state: Dict[str, Any]) -> None:
         with self._lock:
@@ -1302,7 +1293,7 @@ class Worker:
         with self._registering:
             if self._registrations == since:
                 self._say("warn", "Unknown to the server: registering again", running=len(self._running))
-                self._stood_still_at = time.monotonic()
+                self._registered_at = time.monotonic()
                 self._register(line)
 
     def _repeat(self, line: "_Line", run: Callable[[], Dict[str, Any]]) -> Dict[str, Any]:

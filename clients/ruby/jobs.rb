@@ -782,7 +782,7 @@ module Jobs
     MAX_REQUEST = 1_000_000
     MAX_RESULT = 500_000
     TAKE_WAIT = 25
-    MIN_REPLY = 2.0
+    MIN_REPLY = 5.0
     MAX_REPLY = 10.0
     # Seconds between heartbeats while jobs run, and after a job has begun.
     BUSY_BEAT = 1.0
@@ -829,9 +829,8 @@ module Jobs
       @timeout = 20.0
       # How long a reply may take, without the time that the server waits. With several servers, less: there is time to continue at the next.
       @reply = MAX_REPLY
-      # When the last heartbeat was sent that has been answered, and when it was noticed last that none had been for long.
-      @heard_at = Jobs.now
-      @stood_still_at = 0.0
+      # When it began to register last.
+      @registered_at = 0.0
     end
 
     # Performs jobs until the worker is stopped. Raises Jobs::Error if the server refuses it.
@@ -978,15 +977,17 @@ module Jobs
       @lock.synchronize { @taker.raise(Interrupted) if @taker && @taker != Thread.current }
     end
 
-    # Returns those jobs that are still this worker's: if it stood still after they were given, others may have them.
+    # Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them.
     def confirmed(line, jobs, since)
-      on_time = Jobs.now - @heard_at < @timeout / 2 && @stood_still_at < since
-      return jobs if jobs.empty? || on_time
-
-      held = @lock.synchronize { @running.keys + @ended.map { |given, _| given["token"] } } + jobs.map { |job| job["token"] }
-      answer = request(line, "/work/heartbeat", { running: held.map { |token| { token: token } } }, 0)
-      lost = answer ? answer["lost"] + answer["aborted"].map { |one| one["token"] } : held
-      jobs.reject { |job| lost.include?(job["token"]) }
+      limit = [@heartbeat, @timeout / 2].min
+      until jobs.empty? || Jobs.now - since < limit && @registered_at <= since
+        since = Jobs.now
+        held = @lock.synchronize { @running.keys + @ended.map { |given, _| given["token"] } } + jobs.map { |job| job["token"] }
+        answer = request(line, "/work/heartbeat", { running: held.map { |token| { token: token } } }, 0)
+        lost = answer ? answer["lost"] + answer["aborted"].map { |one| one["token"] } : held
+        jobs = jobs.reject { |job| lost.include?(job["token"]) }
+      end
+      jobs
     end
 
     def start(job)
@@ -1091,8 +1092,6 @@ module Jobs
         began = Jobs.now
         body = { running: running, rss: rss, wait: wait.positive? ? wait : nil }.compact
         orders = request(line, "/work/heartbeat", body, wait) || {}
-        @stood_still_at = Jobs.now if began - @heard_at > @timeout / 2
-        @heard_at = began
         obey(orders)
         rest = wait.zero? ? @heartbeat : Jobs.now - began >= wait ? MIN_BEAT : BUSY_BEAT
         pause(rest) { @done || running.empty? && @running.any? }
@@ -1171,7 +1170,7 @@ module Jobs
         next unless @registrations == since
 
         say("warn", "Unknown to the server: registering again", running: @running.size)
-        @stood_still_at = Jobs.now
+        @registered_at = Jobs.now
         register(line)
       end
     end
@@ -1229,7 +1228,9 @@ module Jobs
       case @kind
       when :callable then @code.call(context, *args)
       when :performer
-        @code.new.perform(*args)
+        job = @code.new
+        job.jid = context.jid if job.respond_to?(:jid=) # A class of Sidekiq.
+        job.perform(*args)
         nil
       when :active_job
         ActiveJob::Base.execute(args.first.merge("provider_job_id" => context.jid))

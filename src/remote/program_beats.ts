@@ -10,6 +10,11 @@ import type { StrayLeases } from "./stray_leases.ts";
 
 /** Heartbeats of a program that has jobs pass after this share of the interval: its next one may be late. */
 const BUSY_SHARE = 0.75;
+/**
+ * Commands are collected while a program with jobs isn't this much later than its next heartbeat. It leaves a gateway whose reply is 5 s late:
+ * its next gateway must get the commands from then on.
+ */
+const MAX_LATE_MS = 4_000;
 
 export interface ProgramBeatsOptions {
   readonly clock: Clock;
@@ -69,11 +74,11 @@ export class ProgramBeats {
    */
   async tick(): Promise<void> {
     if (this.#isStopped) return;
-    const { log, worker, timeoutMs, isBusy } = this.#options;
+    const { log, worker, heartbeatMs, timeoutMs, isBusy } = this.#options;
     try {
       if (this.#isDue) await this.#beat();
       // A silent program may continue at another gateway, for which the commands are then.
-      else if (isBusy() && this.silentMs < timeoutMs / 2) await this.#receive();
+      else if (isBusy() && this.silentMs < Math.min(timeoutMs / 2, heartbeatMs + MAX_LATE_MS)) await this.#receive();
     } catch (error) {
       log.warn("Heartbeat failed", { worker, error: (error as Error).message });
     }

@@ -1,11 +1,9 @@
 // A worker in Node that obeys the command language of the conformance table (docs/reference/worker-protocol.md).
 import { appendFileSync, existsSync } from "node:fs";
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Discard, Kill, Snooze, work } from "../../clients/node/jobs_client.mjs";
-
-const { WORK_URL, WORK_TOKEN, WORK_QUEUE, WORK_CLASSES, WORK_OPTIONS, WORK_CONCURRENCY, WORK_SHUTDOWN_TIMEOUT } =
-  process.env;
 
 const commands = {
   echo: ({ attempt, class: name, queue, jid }, ...args) => ({ args, attempt, class: name, queue, jid }),
@@ -42,7 +40,7 @@ const commands = {
   sleep: (_, seconds) => sleep(1_000 * seconds),
   block: ({ log }, seconds) => {
     log.info("blocks");
-    for (const end = Date.now() + 1_000 * seconds; Date.now() < end;);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000 * seconds);
   },
   "wait until": async ({ jid }, file, notes) => {
     if (notes) appendFileSync(notes, `${jid}\n`);
@@ -54,13 +52,26 @@ const commands = {
   },
 };
 
-const perform = async (ctx, command, ...args) => await commands[command](ctx, ...args);
-perform.options = JSON.parse(WORK_OPTIONS);
-await work({
-  url: WORK_URL.split(","),
-  token: WORK_TOKEN,
-  queues: [WORK_QUEUE],
-  concurrency: Number(WORK_CONCURRENCY),
-  shutdownTimeoutMs: 1_000 * Number(WORK_SHUTDOWN_TIMEOUT),
-  handlers: Object.fromEntries(WORK_CLASSES.split(",").map((name) => [name, perform])),
+function start(of, signals) {
+  const perform = async (ctx, command, ...args) => await commands[command](ctx, ...args);
+  perform.options = JSON.parse(of.WORK_OPTIONS);
+  return work({
+    url: of.WORK_URL.split(","),
+    token: of.WORK_TOKEN,
+    queues: [of.WORK_QUEUE],
+    concurrency: Number(of.WORK_CONCURRENCY),
+    shutdownTimeoutMs: 1_000 * Number(of.WORK_SHUTDOWN_TIMEOUT),
+    handlers: Object.fromEntries(of.WORK_CLASSES.split(",").map((name) => [name, perform])),
+    signals,
+  });
+}
+
+// Further workers in this process.
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const of = JSON.parse(line);
+  const ended = (error) => console.error(JSON.stringify({ ended: of.WORK_NAME, error }));
+  start(of, false).then(() => ended(), (error) => ended(error.message));
 });
+await start(process.env, true);
+// The others may run still.
+process.exit(0);

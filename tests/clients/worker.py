@@ -1,7 +1,9 @@
 # A worker in Python that obeys the command language of the conformance table (docs/reference/worker-protocol.md).
+import ctypes
 import json
 import os
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../clients/python"))
@@ -42,10 +44,10 @@ def progress(ctx, done, note):
 
 def block(ctx, seconds):
     ctx.log.info("blocks")
-    # One call of C code that holds the interpreter's lock blocks every thread.
+    # Calls of C code that hold the interpreter's lock; one that never returns it would block every thread.
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        sum(range(100_000))
+        ctypes.PyDLL(None).usleep(100_000)
 
 
 def wait_until(ctx, file, notes=None):
@@ -88,12 +90,32 @@ def perform(ctx, command, *args):
     return commands[command](ctx, *args)
 
 
-options = json.loads(os.environ["WORK_OPTIONS"])
-Worker(
-    os.environ["WORK_URL"].split(","),
-    {name: job(name, **options)(perform) for name in os.environ["WORK_CLASSES"].split(",")},
-    token=os.environ["WORK_TOKEN"],
-    queues=[os.environ["WORK_QUEUE"]],
-    concurrency=int(os.environ["WORK_CONCURRENCY"]),
-    shutdown_timeout=float(os.environ["WORK_SHUTDOWN_TIMEOUT"]),
-).run()
+def worker(of):
+    options = json.loads(of["WORK_OPTIONS"])
+    return Worker(
+        of["WORK_URL"].split(","),
+        {name: job(name, **options)(perform) for name in of["WORK_CLASSES"].split(",")},
+        token=of["WORK_TOKEN"],
+        queues=[of["WORK_QUEUE"]],
+        concurrency=int(of["WORK_CONCURRENCY"]),
+        shutdown_timeout=float(of["WORK_SHUTDOWN_TIMEOUT"]),
+    )
+
+
+def further(of):
+    end = {"ended": of["WORK_NAME"]}
+    try:
+        worker(of).run()
+    except Exception as error:
+        end["error"] = str(error)
+    # Another thread may be within its line.
+    os.write(2, f"\n{json.dumps(end)}\n".encode())
+
+
+def read():
+    for line in sys.stdin:
+        threading.Thread(target=further, args=(json.loads(line),), daemon=True).start()
+
+
+threading.Thread(target=read, daemon=True).start()
+worker(os.environ).run()

@@ -1,5 +1,8 @@
 # A worker in Ruby that obeys the command language of the conformance table (docs/reference/worker-protocol.md).
+require "fiddle"
 require_relative "../../clients/ruby/jobs"
+
+USLEEP = Fiddle::Function.new(Fiddle::Handle::DEFAULT["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT, need_gvl: true)
 
 def cause
   raise ArgumentError, "inner"
@@ -34,8 +37,9 @@ def perform(ctx, command, *args)
   when "sleep" then sleep(args[0])
   when "block"
     ctx.log.info("blocks")
+    # Calls of C code that hold the interpreter's lock.
     ending = Jobs.now + args[0]
-    nil while Jobs.now < ending
+    USLEEP.call(100_000) while Jobs.now < ending
   when "wait until"
     File.write(args[1], "#{ctx.jid}\n", mode: "a") if args[1]
     sleep(0.02) until File.exist?(args[0])
@@ -45,19 +49,31 @@ def perform(ctx, command, *args)
   end
 end
 
-options = JSON.parse(ENV.fetch("WORK_OPTIONS"), symbolize_names: true)
-handlers = ENV.fetch("WORK_CLASSES").split(",").to_h do |name|
-  [name, Jobs.handler(**options) { |ctx, *args| perform(ctx, *args) }]
-end
-begin
+def worker(of)
+  options = JSON.parse(of.fetch("WORK_OPTIONS"), symbolize_names: true)
+  handlers = of.fetch("WORK_CLASSES").split(",").to_h do |name|
+    [name, Jobs.handler(**options) { |ctx, *args| perform(ctx, *args) }]
+  end
   Jobs::Worker.new(
-    ENV.fetch("WORK_URL").split(","),
+    of.fetch("WORK_URL").split(","),
     handlers: handlers,
-    token: ENV.fetch("WORK_TOKEN"),
-    queues: [ENV.fetch("WORK_QUEUE")],
-    concurrency: Integer(ENV.fetch("WORK_CONCURRENCY")),
-    shutdown_timeout: Float(ENV.fetch("WORK_SHUTDOWN_TIMEOUT"))
-  ).run
+    token: of.fetch("WORK_TOKEN"),
+    queues: [of.fetch("WORK_QUEUE")],
+    concurrency: Integer(of.fetch("WORK_CONCURRENCY")),
+    shutdown_timeout: Float(of.fetch("WORK_SHUTDOWN_TIMEOUT"))
+  )
+end
+
+def further(of)
+  worker(of).run
+  warn JSON.generate(ended: of["WORK_NAME"])
+rescue Jobs::Error => e
+  warn JSON.generate(ended: of["WORK_NAME"], error: e.message)
+end
+
+Thread.new { $stdin.each_line { |line| Thread.new { further(JSON.parse(line)) } } }
+begin
+  worker(ENV).run
 rescue Jobs::Error => e
   abort JSON.generate(ts: "", level: "fatal", msg: e.message)
 end

@@ -6,6 +6,7 @@ import { Bench } from "../support/bench.ts";
 import { answerText, type ArrivedRequest, HttpEndpoint } from "../support/http_endpoint.ts";
 import { blocksOf } from "../support/page_runner.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { startRedis } from "../support/redis.ts";
 import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
 
@@ -13,6 +14,8 @@ shareRedis();
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const OLD_SECRET = `whsec_${btoa("x".repeat(24))}`;
+/** How often the store is killed, and a worker. */
+const KILLS = Number(Deno.env.get("WEBHOOK_KILLS") ?? 1);
 const BACKOFF = { type: "fixed", base: 0.2, jitter: 0 };
 const secretBytes = (secret: string) => Uint8Array.fromBase64(secret.slice("whsec_".length));
 
@@ -88,6 +91,46 @@ onEachStore("sends each end of a job, and no others, with workers that are kille
   );
   assertEquals(new Set(ids), new Set([1]), "each event has one ID in all its attempts");
 });
+
+for (const kind of ["Redis", "PostgreSQL"] as const) {
+  Deno.test(`sends each end while workers and the store are killed, on ${kind}`, async () => {
+    await using server = kind === "Redis" ? await startRedis({ aof: "always" }) : await startPostgres();
+    await using bench = await Bench.open("create" in server ? server.url(await server.create()) : server.url);
+    await using endpoint = await HttpEndpoint.open((_, { write }) => write(answerText(200)));
+    const webhook = { url: endpoint.url, on: ["succeeded", "dead"], retry: 100, backoff: BACKOFF };
+    const start = () => serve(bench, [webhook], ["-c", "5"], { ...MORTAL, JOBS_HEARTBEAT: "1s" });
+    await using workers = new AsyncDisposableStack();
+    let worker = workers.use(await start());
+    const jids = new Set<string>();
+    const push = async (count: number) => {
+      const before = jids.size;
+      while (jids.size < before + count) {
+        const [name, more] = jids.size % 4 === 0 ? ["Fail", { retry: 0, failure_ttl: "1h" }] : ["Noop", {}];
+        const job = { class: name as string, args: [], options: { result_ttl: "1h", ...more as object } };
+        const { jid } = await bench.client.tryPush(job).catch(() => ({ jid: undefined }));
+        if (jid !== undefined) jids.add(jid);
+      }
+    };
+    for (let i = 0; i < KILLS; i++) {
+      await push(30);
+      const pushing = push(30);
+      await server.kill();
+      await server.start();
+      await pushing;
+      worker.kill("SIGKILL");
+      worker = workers.use(await start());
+    }
+    const ended = async () => {
+      const records = await Promise.all([...jids].map((jid) => bench.client.result(jid)));
+      return records.map((record) => `${record!.state} ${record!.jid}`).sort();
+    };
+    const expected = await ended();
+    const received = () => new Set(endpoint.requests.map(toldBy));
+    await bench.until(() => expected.every((event) => received().has(event)), "all are received");
+    // A push whose reply was lost is not in the list, but has its webhook.
+    assertEquals([...received()].filter((event) => jids.has(event.split(" ")[1]!)).sort(), expected);
+  });
+}
 
 onEachStore("sends a dead job to Slack as docs/guides/webhooks.md shows", async (bench) => {
   await using slack = await HttpEndpoint.open((_, { write }) => write(answerText(200, "ok")));

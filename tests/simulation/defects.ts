@@ -14,7 +14,7 @@ const NEEDED = ["src", "tests/simulation", "tests/support", "scripts/testrun", "
 export interface Defect {
   readonly name: string;
   readonly store: "sqlite" | "redis";
-  /** The first seed that finds it. */
+  /** A seed that finds it. */
   readonly seed: number;
   readonly fault: string;
   readonly edits: readonly string[];

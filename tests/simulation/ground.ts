@@ -32,10 +32,12 @@ export interface Ground extends AsyncDisposable {
   renew(world: World): Promise<void>;
   /** Returns the store as a process opens it. */
   connect(machine: Machine, link: Link): Promise<Store>;
-  /** Opens another store, empty, to which everything may be migrated. Undefined: this ground has none. */
-  connectNext?(machine: Machine, link: Link): Promise<Store>;
-  /** Makes that store the one of this ground. Returns what the old one still has: one line each. */
-  moveOn?(): Promise<readonly string[]>;
+  /** From now on another store, empty, is the one of this ground. Undefined: it has none. */
+  moveOn?(): void;
+  /** Opens the store before that one. */
+  connectBefore?(machine: Machine, link: Link): Promise<Store>;
+  /** Returns what that one still has: one line each. */
+  leftBehind?(): Promise<readonly string[]>;
   /** The store's server is killed and started again, with its data. Undefined: it has none. */
   restart?(): Promise<void>;
   /** Its replica receives nothing from now on. */

@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { getField } from "../../src/job/raw.ts";
+import type { Lease } from "../../src/store/port/jobs.ts";
 import { expected, type JobPlan } from "./jobs.ts";
 import type { Model, Run } from "./model.ts";
 import type { World } from "./world.ts";
@@ -27,6 +29,8 @@ export interface Group {
 
 export class GroupRules {
   readonly groups = new Map<string, Group>();
+  /** When the jobs were last taken. On Redis it isn't known. */
+  readonly #takenAt = new Map<string, number>();
   readonly #world: World;
   readonly #model: Model;
 
@@ -36,7 +40,7 @@ export class GroupRules {
   }
 
   /** Checks a callback against its batch, and a node against those before it. */
-  begins({ id, machine }: Run, running: readonly Run[]): void {
+  begins({ id, jid, machine }: Run, running: readonly Run[]): void {
     const [name, what] = id.split(" ");
     const group = this.groups.get(name!);
     if (group !== undefined && (what === "success" || what === "complete")) {
@@ -50,14 +54,18 @@ export class GroupRules {
     }
     for (const group of this.groups.values()) {
       if (group.after) this.#checkNode(id, group);
-      const isLate = group.cancelledAt !== undefined && this.#world.time - group.cancelledAt > this.#model.callsMs;
+      const isLate = this.#takenAt.get(jid)! > group.cancelledAt!;
       if (isLate && group.members.slice(0, group.own).some((member) => member.id === id)) {
         this.#world.fail("no member of a cancelled batch begins", `${id} of ${group.id} on ${machine.name}`);
       }
     }
   }
 
-  /** An operator was told that a batch is cancelled. */
+  taken(leases: readonly Lease[]): void {
+    for (const { payload } of leases) this.#takenAt.set(String(getField(payload, "jid")), this.#world.time);
+  }
+
+  /** The store has cancelled a batch, its members not yet. */
   cancelled(batch: string): void {
     for (const group of this.groups.values()) if (group.batch === batch) group.cancelledAt ??= this.#world.time;
   }

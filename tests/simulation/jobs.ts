@@ -47,7 +47,7 @@ export type StepPlan =
 const RETRY = { backoff: { type: "fixed", base: 1 } } as const;
 
 export function randomJob(random: Random, id: string, { member = false } = {}): JobPlan {
-  const ms = random.pick([0, 5, 100, 200, 200, 1_000, 3_000, 8_000]);
+  const ms = random.pick([0, 5, 100, 200, 200, 1_000, 2_000, 5_000]);
   const fails = random.chance(0.25) ? random.between(1, 3) : 0;
   const end = random.chance(0.1) ? random.pick(["discard", "kill", "snooze", "crash"] as const) : undefined;
   const spec = { ms, ...(random.chance(0.2) && { deaf: true }), ...(fails && { fails }), ...(end && { end }) };
@@ -55,7 +55,7 @@ export function randomJob(random: Random, id: string, { member = false } = {}): 
   const options: Record<string, unknown> = { ...RETRY, queue, retry: random.pick([0, 2, 4]) };
   if (queue === "grouped") options["group"] = `g${random.between(0, 2)}`;
   if (queue === "default" && random.chance(0.2)) options["priority"] = random.pick(["high", "low"]);
-  if (random.chance(0.15)) options["in"] = random.between(1, 20);
+  if (random.chance(0.15)) options["in"] = random.between(1, 8);
   if (random.chance(0.1)) options["timeout"] = 1;
   if (random.chance(0.1)) options["result_ttl"] = 3_600;
   if (member) return { id, spec, options };
@@ -90,17 +90,22 @@ export function randomSteps(random: Random, id: string): StepPlan[] {
   return Array.from({ length: random.between(1, 4) }, (_, i): StepPlan => {
     switch (random.weighted({ step: 4, sleep: 2, wait: 2, child: 3, both: 1 })) {
       case "step":
-        return { kind: "step", ms: random.pick([0, 300, 3_000]), fails: random.pick([0, 0, 1]) };
+        return { kind: "step", ms: random.pick([0, 300, 2_000]), fails: random.pick([0, 0, 1]) };
       case "sleep":
-        return { kind: "sleep", ms: random.pick([1, 2, 10]) * 1_000 };
+        return { kind: "sleep", ms: random.pick([1, 2, 5]) * 1_000 };
       case "wait":
-        return { kind: "wait", key: `key${random.between(0, 2)}`, ms: random.pick([2_000, 20_000]) };
+        return { kind: "wait", key: `key${random.between(0, 2)}`, ms: random.pick([2_000, 10_000]) };
       case "child":
         return { kind: "child", job: randomJob(random, `${id}c${i}`, { member: true }) };
       case "both":
         return { kind: "both", ms: random.pick([0, 500]) };
     }
   });
+}
+
+/** Returns whether it depends on other pushes whether a job is stored. */
+export function hasKey({ options }: JobPlan): boolean {
+  return Object.keys(options).some((name) => name.endsWith("_key") || name === "id");
 }
 
 /** Returns how a job ends, by its plan. */

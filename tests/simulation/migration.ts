@@ -16,27 +16,35 @@ const ATTEMPT_MS = 60_000;
 const MAX_CALLS = 80;
 const MAX_FAULTY_ATTEMPTS = 5;
 
-/** Migrates everything. Calls `onDone` when processes may use the target. */
+/**
+ * Migrates everything.
+ *
+ * @param serves whether workers use the target before everything is there
+ * @param onDone called when everything is
+ */
 export async function migrate(
   { ground, world, model }: Surroundings,
   places: Places,
-  onDone: () => void,
+  { serves, onDone }: { readonly serves: boolean; readonly onDone: () => void },
 ): Promise<void> {
   const sleep = (ms: number) => new Promise<void>((resolve) => void world.at(world.time + ms, undefined, resolve));
   model.hit(undefined, 3 * SILENCE_MS);
   model.steps.signalsStay();
   places.killAll();
   await sleep(SILENCE_MS);
+  ground.moveOn!();
+  if (serves) places.startAll();
   for (let attempt = 0; !await attemptOnce(attempt); attempt++) await sleep(1_000);
   model.hit(undefined);
-  for (const one of await ground.moveOn!()) world.fail("a migration leaves nothing", one);
+  for (const one of await ground.leftBehind!()) world.fail("a migration leaves nothing", one);
+  if (!serves) places.startAll();
   onDone();
 
   async function attemptOnce(attempt: number): Promise<boolean> {
     const { random } = world;
-    const from = await places.open(`migration${attempt}`);
-    const { machine, link } = from;
-    const to = await ground.connectNext!(machine, link);
+    const to = await places.open(`migration${attempt}`);
+    const { machine, link } = to;
+    const from = await ground.connectBefore!(machine, link);
     if (attempt < MAX_FAULTY_ATTEMPTS) {
       const fault: CallFault = random.pick(["lost before", "lost after", "late"]);
       link.faults.push(...Array(random.between(0, MAX_CALLS)).fill(undefined), fault);
@@ -44,7 +52,7 @@ export async function migrate(
       world.at(world.time + killed, undefined, () => machine.kill());
     }
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    void migrateStore(from.store, to).then(({ jobs }) => {
+    void migrateStore(from, to.store).then(({ jobs }) => {
       world.note(`${machine.name} has migrated ${jobs} jobs`);
       resolve(true);
     }, (error) => {

@@ -16,6 +16,8 @@ import { editJobs } from "../../src/operator/actions/jobs.ts";
 import { limitQueue, pauseQueue } from "../../src/operator/actions/queues.ts";
 import { clearSteps, rerunSteps, signal, wakeSteps } from "../../src/operator/actions/steps.ts";
 import { InvalidInput } from "../../src/operator/shapes/shape.ts";
+import type { StepPlan } from "./jobs.ts";
+import type { Link } from "./link.ts";
 import type { Ground } from "./ground.ts";
 import type { Model } from "./model.ts";
 import type { Process } from "./places.ts";
@@ -23,7 +25,7 @@ import type { World } from "./world.ts";
 
 export type Edit = "retry" | "kill" | "cancel" | "delete" | "move";
 export type BatchEdit = "cancel" | "retry" | "check";
-export type StepsEdit = "clear" | "rerun" | "wake";
+export type StepsEdit = "clear" | "rerun" | "wake" | "kill";
 
 const BATCH_ACTIONS: Readonly<Record<BatchEdit, AnyAction>> = {
   cancel: cancelBatch,
@@ -35,18 +37,20 @@ const FLOW_ACTIONS: Readonly<Record<BatchEdit, AnyAction>> = {
   retry: retryFlow,
   check: checkBatchCounts,
 };
-const STEPS_ACTIONS: Readonly<Record<StepsEdit, AnyAction>> = { clear: clearSteps, rerun: rerunSteps, wake: wakeSteps };
+const STEPS_ACTIONS = { clear: clearSteps, rerun: rerunSteps, wake: wakeSteps };
 
 export class Operator {
+  readonly link: Link;
   readonly #tools: ClientTools;
   readonly #ground: Ground;
   readonly #model: Model;
   readonly #world: World;
 
-  constructor({ machine, store }: Process, ground: Ground, model: Model) {
+  constructor({ machine, link, store }: Process, ground: Ground, model: Model) {
     const tools = { store, clock: machine.clock, record: () => Promise.resolve() };
     // None of the actions here pushes jobs.
     this.#tools = tools as unknown as ClientTools;
+    this.link = link;
     this.#ground = ground;
     this.#model = model;
     this.#world = machine.world;
@@ -88,11 +92,9 @@ export class Operator {
   async editBatch(how: BatchEdit, nth: number): Promise<void> {
     const batches = await this.#ground.batches();
     if (batches.length === 0) return;
-    const { id, isFlow } = batches[nth % batches.length]!;
+    const { id, isFlow } = batches.at(nth % batches.length)!;
     if (how !== "check") this.#model.touchGroups();
-    void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id }).then((result) => {
-      if (how === "cancel" && result) this.#model.groups.cancelled(id);
-    });
+    void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id });
   }
 
   /** Edits the steps of one of the jobs that have steps: the step that waits for a child, if one does. */
@@ -104,9 +106,20 @@ export class Operator {
     if (!jid) return;
     const { steps } = sagas.get(id)!;
     const name = parents.get(id) ?? `${steps[nth % steps.length]!.kind}${nth % steps.length}`;
+    if (how === "kill") return this.#killWaiting(id, jid, steps);
     this.#model.touchSteps(id);
     void this.#act(STEPS_ACTIONS[how], { jid, ...(how === "rerun" && { name }) }).then((result) => {
       if (how !== "wake" && result) this.#model.steps.cleared(jid);
+    });
+  }
+
+  /** Kills a job that may wait for a signal, and then sends one. */
+  #killWaiting(id: string, jid: string, steps: readonly StepPlan[]): void {
+    this.#model.touchJob(jid);
+    void this.#act(editJobs, { action: "kill", jids: [jid] }).then((result) => {
+      if ((result as { changed: number } | undefined)?.changed !== 1) return;
+      this.#model.steps.killed(id);
+      for (const step of steps) if (step.kind === "wait") this.signal(step.key);
     });
   }
 

@@ -5,7 +5,7 @@
  */
 import { defaultSettings, type Settings } from "../../src/config/settings.ts";
 import { Launcher } from "../../src/server/launcher.ts";
-import type { RescueResult } from "../../src/store/port/jobs.ts";
+import type { Lease, RescueResult } from "../../src/store/port/jobs.ts";
 import type { NewWait, StepLease, Wait } from "../../src/store/port/steps.ts";
 import type { SettleResult } from "../../src/store/port/outcomes.ts";
 import type { Store } from "../../src/store/admin/store.ts";
@@ -102,6 +102,12 @@ export class Places {
       faulted: () => model.hit(machine, 25_000),
       executed: (label, result, args) => {
         const [worker] = args;
+        if (label === "batches.close" && args[1] === "cancelled") model.groups.cancelled(args[0] as string);
+        if (label === "jobs.take" && (result as readonly Lease[]).length > 0) {
+          model.groups.taken(result as readonly Lease[]);
+          machine.onTake();
+          machine.onTake = () => {};
+        }
         if (label === "jobs.rescue") model.rescued(result as RescueResult);
         if (label === "steps.wait") model.steps.stored(...args as [StepLease, NewWait], result as Wait | undefined);
         // A rescuer settles the dead jobs of others.
@@ -218,6 +224,7 @@ export class Places {
     this.remote?.calm();
     for (const link of this.#links) link.mend(CALM);
     for (const { machine, launcher } of this.#places) {
+      machine.onTake = () => {};
       machine.thaw();
       machine.clockError = 0;
       void launcher?.resume();

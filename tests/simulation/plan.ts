@@ -5,13 +5,13 @@
  * @module
  */
 import type { CallFault, Weather } from "./link.ts";
-import { type JobPlan, randomJob, randomSteps, type StepPlan } from "./jobs.ts";
+import { hasKey, type JobPlan, randomJob, randomSteps, type StepPlan } from "./jobs.ts";
 import type { BatchEdit, Edit, StepsEdit } from "./operator.ts";
 import { Random } from "./random.ts";
 import type { RemoteTrouble } from "./remote.ts";
 
 /** Until then jobs are pushed, and things go wrong. */
-export const TROUBLE_MS = 20_000;
+export const TROUBLE_MS = 12_000;
 
 /** A store forgets after two minutes which calls it has performed: a late one is performed twice if the clock is set further. */
 export const MAX_JUMP_MS = 30_000;
@@ -34,13 +34,15 @@ export type Deed =
   | { readonly do: "signal"; readonly key: string }
   /** Things that go wrong. `of` is the number of a place for a worker; what runs there at that time is hit. */
   | { readonly do: "kill"; readonly of: number; readonly downMs: number }
-  | { readonly do: "freeze"; readonly of: number; readonly forMs: number }
-  | { readonly do: "call"; readonly of: number | "client" | "program"; readonly fault: CallFault }
+  /** `inTake`: once the store has given it jobs that it hasn't received. */
+  | { readonly do: "freeze"; readonly of: number; readonly forMs: number; readonly inTake: boolean }
+  | { readonly do: "call"; readonly of: number | "client" | "operator" | "program"; readonly fault: CallFault }
   | { readonly do: "cut"; readonly of: number; readonly forMs: number }
   | { readonly do: "outage"; readonly forMs: number }
   | { readonly do: "jump"; readonly of: number | "store" | "all"; readonly byMs: number }
   | { readonly do: "remote"; readonly how: RemoteTrouble; readonly forMs: number }
-  | { readonly do: "migrate" }
+  /** `serves`: workers use the target before everything is there. */
+  | { readonly do: "migrate"; readonly serves: boolean }
   /** The store's machine fails. `lagMs`: its replica, which takes its place, lacks what was stored within this time. */
   | { readonly do: "crash"; readonly lagMs: number; readonly downMs: number }
   /** Operators. */
@@ -99,17 +101,19 @@ export function planOf(seed: number): Plan {
   const random = new Random(seed);
   const workers = random.pick([1, 2, 2, 3]);
   const acts: Act[] = [];
-  const count = random.pick([3, 8, 20]);
-  for (let i = 0; i < count; i++) acts.push({ at: when(random), ...push(random, `j${i}`) });
+  const count = random.pick([2, 4, 9]);
+  for (let i = 0; i < count; i++) acts.push(...pushes(random, `j${i}`));
   const troubles = TROUBLES.filter(() => random.chance(0.3));
   for (const trouble of troubles) {
     for (let n = random.between(1, trouble === "operator" ? 8 : 4); n > 0; n--) {
-      acts.push(...troubleOf(random, trouble, workers));
+      // Half of it comes soon after a push: then jobs are on their way.
+      const at = random.chance(0.5) ? random.pick(acts).at + random.next() * 1_000 : random.next() * TROUBLE_MS;
+      acts.push(...troubleOf(random, trouble, Math.min(at, TROUBLE_MS), workers));
     }
   }
-  if (random.chance(0.05)) acts.push({ at: when(random), do: "migrate" });
+  if (random.chance(0.05)) acts.push(...migration(random));
   if (random.chance(0.1)) {
-    const crash = { lagMs: random.pick([0, 0, 200, 3_000]), downMs: random.pick([100, 3_000, 12_000]) };
+    const crash = { lagMs: random.pick([0, 0, 200, 3_000]), downMs: random.pick([100, 3_000, 8_000]) };
     acts.push({ at: when(random), do: "crash", ...crash });
   }
   const remote = random.chance(0.12);
@@ -132,6 +136,29 @@ export function planOf(seed: number): Plan {
 function when(random: Random): number {
   // Half of all come at once: what is pushed together meets in the queues.
   return random.chance(0.5) ? random.next() * 2_000 : random.next() * TROUBLE_MS * 0.7;
+}
+
+/** Returns a push, perhaps with another one that has the same key, or the cancel of its batch. */
+function pushes(random: Random, id: string): Act[] {
+  const at = when(random);
+  const first: Act = { at, ...push(random, id) };
+  const soon = at + random.next() * 2_000;
+  if (first.do === "push" && hasKey(first.job) && random.chance(0.7)) {
+    return [first, { at: soon, do: "push", job: { ...first.job, id: `${id}k` } }];
+  }
+  const isGroup = first.do === "batch" || first.do === "flow";
+  if (!isGroup || !random.chance(0.2)) return [first];
+  const cancel: Act = { at: soon, do: "edit batch", how: "cancel", nth: -1 };
+  // A cancel that is interrupted.
+  const fault: Act = { at: soon + random.next() * 20, do: "call", of: "operator", fault: "lost before" };
+  return [first, cancel, ...(random.chance(0.3) ? [fault] : [])];
+}
+
+/** Returns a migration, perhaps of a job that is cancelled just before, and whose worker doesn't learn of it. */
+function migration(random: Random): Act[] {
+  const at = when(random) + 500;
+  const cancel: Act = { at: at - 100, do: "edit", how: "cancel", nth: random.between(0, 20), mishap: "lost" };
+  return [...(random.chance(0.5) ? [cancel] : []), { at, do: "migrate", serves: random.chance(0.5) }];
 }
 
 function push(random: Random, id: string): Deed {
@@ -164,25 +191,25 @@ function flowOf(random: Random, id: string): NodePlan[] {
   }));
 }
 
-function troubleOf(random: Random, trouble: typeof TROUBLES[number], workers: number): Act[] {
-  const at = random.next() * TROUBLE_MS;
+function troubleOf(random: Random, trouble: typeof TROUBLES[number], at: number, workers: number): Act[] {
   const of = random.between(0, workers - 1);
   switch (trouble) {
     case "kill":
-      return [{ at, do: "kill", of, downMs: random.pick([10, 1_000, 15_000]) }];
+      return [{ at, do: "kill", of, downMs: random.pick([10, 1_000, 12_000]) }];
     case "freeze":
-      return [{ at, do: "freeze", of, forMs: random.pick([500, 3_000, 8_000, 20_000]) }];
+      return [{ at, do: "freeze", of, forMs: random.pick([500, 3_000, 8_000, 16_000]), inTake: random.chance(0.3) }];
     case "call": {
+      const places = Array.from({ length: workers }, (_, i) => i);
       const fault = random.pick(["lost before", "lost after", "lost after", "late"] as const);
       return Array.from(
         { length: random.pick([1, 1, 5]) },
-        () => ({ at, do: "call", of: random.chance(0.3) ? "client" : random.between(0, workers - 1), fault }),
+        () => ({ at, do: "call", of: random.pick(["client", "operator", ...places, ...places]), fault }),
       );
     }
     case "cut":
       return [{ at, do: "cut", of, forMs: random.pick([500, 5_000, 12_000]) }];
     case "outage":
-      return [{ at, do: "outage", forMs: random.pick([500, 5_000, 30_000]) }];
+      return [{ at, do: "outage", forMs: random.pick([500, 5_000, 15_000]) }];
     case "jump":
       return [{
         at,
@@ -218,13 +245,13 @@ function operatorAct(random: Random, of: number): Deed {
       return { do: "edit", how, nth, ...(how === "cancel" && { mishap }) };
     }
     case "pause":
-      return { do: "pause", queue: random.pick(["default", "narrow"]), forMs: random.between(500, 20_000) };
+      return { do: "pause", queue: random.pick(["default", "narrow"]), forMs: random.between(500, 8_000) };
     case "limit":
       return { do: "limit", queue: random.pick(["default", "low"]), running: random.pick([1, 2, undefined]) };
     case "batch":
       return { do: "edit batch", nth, how: random.pick(["cancel", "retry", "check"] as const) };
     case "steps":
-      return { do: "edit steps", nth, how: random.pick(["clear", "rerun", "wake"] as const) };
+      return { do: "edit steps", nth, how: random.pick(["clear", "rerun", "wake", "kill"] as const) };
   }
 }
 

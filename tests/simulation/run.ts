@@ -9,6 +9,8 @@ import { Random, seedRuntime } from "./random.ts";
 import { Simulation } from "./simulation.ts";
 import { Failure, World } from "./world.ts";
 
+/** Making one for each signal takes longer than a transaction. */
+const ABORTED = new DOMException("The signal has been aborted", "AbortError");
 const MEMORY = { rss: 100e6, heapTotal: 20e6, heapUsed: 10e6, external: 1e6 };
 
 /** The result of a run. */
@@ -47,7 +49,7 @@ function ownRuntime(world: World, { seed }: Plan): () => void {
   const { addEventListener, removeEventListener } = globalThis;
   const { memoryUsage } = Deno;
   const { stackTraceLimit } = Error;
-  // Each abort of a signal makes an error, whose stack takes longer than the rest.
+  // The stack of an error takes longer than the rest.
   Error.stackTraceLimit = 0;
   const onRejection = (event: PromiseRejectionEvent) => {
     event.preventDefault();
@@ -55,10 +57,15 @@ function ownRuntime(world: World, { seed }: Plan): () => void {
   };
   addEventListener("unhandledrejection", onRejection);
   globalThis.addEventListener = () => {};
+  const { abort } = AbortController.prototype;
+  AbortController.prototype.abort = function (reason = ABORTED) {
+    abort.call(this, reason);
+  };
   // Each heartbeat reads it, and it takes as long as a transaction.
   Deno.memoryUsage = () => MEMORY;
   return () => {
     globalThis.addEventListener = addEventListener;
+    AbortController.prototype.abort = abort;
     removeEventListener("unhandledrejection", onRejection);
     Deno.memoryUsage = memoryUsage;
     Error.stackTraceLimit = stackTraceLimit;

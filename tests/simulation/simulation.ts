@@ -159,9 +159,9 @@ export class Simulation {
     });
   }
 
-  #linkOf(of: number | "client" | "program"): Link | undefined {
-    if (of === "program") return this.#places.remote?.link;
-    return of === "client" ? this.#client.link : this.#places.at(of).link;
+  #linkOf(of: number | "client" | "operator" | "program"): Link | undefined {
+    if (typeof of === "number") return this.#places.at(of).link;
+    return { client: this.#client.link, operator: this.#operator.link, program: this.#places.remote?.link }[of];
   }
 
   /** Begins an act. Its calls to the store take their time. */
@@ -192,9 +192,14 @@ export class Simulation {
         return places.kill(act.of, act.downMs);
       case "freeze": {
         const { machine } = places.at(act.of);
-        model.hit(machine, act.forMs);
-        machine.freeze();
-        return later(act.forMs, () => machine.thaw());
+        const freeze = () => {
+          model.hit(machine, act.forMs);
+          machine.freeze();
+          later(act.forMs, () => machine.thaw());
+        };
+        if (act.inTake) machine.onTake = freeze;
+        else freeze();
+        return;
       }
       case "call":
         return void this.#linkOf(act.of)?.faults.push(act.fault);
@@ -219,12 +224,14 @@ export class Simulation {
         }
         return;
       case "migrate":
-        if (ground.connectNext === undefined) return;
+        if (ground.moveOn === undefined) return;
         this.#isMigrating = true;
-        return void migrate(this.#in, places, async () => {
-          await this.#connect();
-          places.startAll();
-          this.#isMigrating = false;
+        return void migrate(this.#in, places, {
+          serves: act.serves,
+          onDone: async () => {
+            await this.#connect();
+            this.#isMigrating = false;
+          },
         });
       case "crash":
         return await this.#crash(act.lagMs, act.downMs);

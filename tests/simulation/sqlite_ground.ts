@@ -76,8 +76,8 @@ interface Side {
   readonly watches: Set<Watch>;
   /** How many rows were changed in it. */
   changes: number;
-  /** Whether other processes will look soon. */
-  isWaking: boolean;
+  /** The processes whose commits the others will see soon. */
+  readonly committed: Set<Watch>;
 }
 
 export class SqliteGround implements Ground {
@@ -106,7 +106,7 @@ export class SqliteGround implements Ground {
     const busyRetry = new BusyRetry({ path: PATH, clock, waitMs: 0 });
     const openSide = async (): Promise<Side> => {
       const database = await openDatabase(PATH, { durability: "normal", busyRetry, create: true });
-      return { database, sql: statementCache(database), watches: new Set(), changes: 0, isWaking: false };
+      return { database, sql: statementCache(database), watches: new Set(), changes: 0, committed: new Set() };
     };
     return new SqliteGround([await openSide(), await openSide()]);
   }
@@ -124,7 +124,7 @@ export class SqliteGround implements Ground {
   #empty(side: Side): void {
     const { database, watches } = side;
     watches.clear();
-    side.isWaking = false;
+    side.committed.clear();
     const empty = this.#tables.map((name) => `DELETE FROM "${name}";`).join("");
     database.exec(`BEGIN; ${empty}
       DELETE FROM sqlite_sequence;
@@ -144,14 +144,17 @@ export class SqliteGround implements Ground {
     return this.#open(this.#sides[0], "store", machine, link);
   }
 
-  connectNext(machine: Machine, link: Link): Promise<Store> {
+  moveOn(): void {
     this.#isNextUsed = true;
-    return this.#open(this.#sides[1], "next", machine, link);
+    this.#sides = [this.#sides[1], this.#sides[0]];
   }
 
-  moveOn(): Promise<readonly string[]> {
-    const left = this.#rows("SELECT jid, place FROM entry UNION ALL SELECT id, 'batch' FROM batch");
-    this.#sides = [this.#sides[1], this.#sides[0]];
+  connectBefore(machine: Machine, link: Link): Promise<Store> {
+    return this.#open(this.#sides[1], "before", machine, link);
+  }
+
+  leftBehind(): Promise<readonly string[]> {
+    const left = this.#sides[1].sql("SELECT jid, place FROM entry UNION ALL SELECT id, 'batch' FROM batch").all();
     return Promise.resolve(left.map((row) => JSON.stringify(row)));
   }
 
@@ -174,7 +177,7 @@ export class SqliteGround implements Ground {
         if (changes === side.changes) return;
         side.changes = changes;
         watch.changed();
-        this.#wakeOthers(side);
+        this.#wakeOthers(side, watch);
       },
     });
     let takes = this.#world.random.word() >>> 1;
@@ -199,12 +202,11 @@ export class SqliteGround implements Ground {
   }
 
   /** Other processes see the commits of some time together. */
-  #wakeOthers(side: Side): void {
-    if (side.isWaking) return;
-    side.isWaking = true;
+  #wakeOthers({ committed, watches }: Side, by: Watch): void {
+    if (committed.add(by).size > 1) return;
     this.#world.at(this.#world.time + SEEN_MS, undefined, () => {
-      side.isWaking = false;
-      for (const one of side.watches) one.changed();
+      for (const one of watches) if (committed.size > 1 || one !== by) one.changed();
+      committed.clear();
     });
   }
 

@@ -23,6 +23,7 @@ export class StepRules {
   readonly #sent = new Map<number, { readonly key: string; readonly at: number }>();
   /** When an operator last changed the steps of a job. */
   readonly #touchedAt = new Map<string, number>();
+  readonly #killedAt = new Map<string, number>();
   /** The child of a step, as the store has it. */
   readonly #children = new Map<string, string>();
   /** The jobs that wait for a child, with the names of their steps. */
@@ -98,6 +99,12 @@ export class StepRules {
 
   touched(id: string): void {
     this.#touchedAt.set(id, this.#world.time);
+    this.#killedAt.delete(id);
+  }
+
+  /** An operator was told that a job is dead. */
+  killed(id: string): void {
+    this.#killedAt.set(id, this.#world.time);
   }
 
   /** An operator has deleted steps of a job. */
@@ -136,6 +143,7 @@ export class StepRules {
       const runs = this.#model.runsOf(id);
       const last = runs.at(-1);
       if (!touched.has(id) && runs.some(({ how }) => how === "returned")) return false;
+      if ((this.#killedAt.get(id) ?? Infinity) < at) return false;
       if (!steps.some((step) => step.kind === "wait" && step.key === key)) return false;
       const diedAt = Math.max(last?.end ?? Infinity, this.#touchedAt.get(id) ?? 0) + SETTLE_MS;
       return last === undefined || !dead.has(last.jid) || at < diedAt;

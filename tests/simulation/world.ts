@@ -179,6 +179,8 @@ export class Machine {
   readonly clock: Clock;
   /** Nothing reached it until then. */
   deafUntil = 0;
+  /** Called when the store has given it jobs. */
+  onTake = () => {};
   /** Kills it from within. */
   onCrash = () => {};
   readonly #began: number;

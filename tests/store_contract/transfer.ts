@@ -8,7 +8,7 @@ import type { RowKind, TransferRows } from "../../src/store/admin/transfer.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Cases } from "./harness.ts";
-import { entries, HOUR_MS, jid, job, jobs, numbersIn } from "./jobs.ts";
+import { entries, HOUR_MS, jid, job, jobs, numbersIn, register, takeUpTo } from "./jobs.ts";
 
 const QUEUE = { in: "queue", queue: "default" } as const;
 
@@ -44,6 +44,7 @@ const NODE = {
 const ROWS: TransferRows = {
   job: row(1),
   step: { jid: jid(1), steps: [{ name: "s", record: `{"state":"succeeded","since":1,"ended":2,"kind":"step"}` }] },
+  stream: { jid: jid(1), parts: [{ last: 1, run: 1, attempt: 1, body: "[1]" }] },
   batch: BATCH,
   node: { flow: "b", columns: NODE },
   throttle: { key: "t", perMs: HOUR_MS, pushes: [{ jid: jid(1), agoMs: 1 }] },
@@ -59,6 +60,7 @@ const WRONG: readonly [kind: RowKind, change: Record<string, unknown>, error: st
   ["job", { unique: { key: "k", jid: "j", ttlMs: "1h" } }, `job.unique.ttlMs is "1h", expected a number`],
   ["job", { debounce: { key: "k", jid: "j" } }, "job.debounce.firstAt is missing"],
   ["step", { steps: [{ name: "s", record: "{}" }, { name: "t", record: 7 }] }, "step.steps.record is 7"],
+  ["stream", { parts: [{ last: 1, run: 1, attempt: 1 }] }, "stream.parts.body is missing"],
   ["batch", { spec: "{" }, `batch.spec is "{", expected the JSON of a batch`],
   ["batch", { spec: `{"callbacks":{"success":{}}}` }, "expected the JSON of a batch"],
   ["batch", { closed_as: "frozen" }, `batch.closed_as is "frozen", expected one of closed, cancelled, abandoned`],
@@ -81,6 +83,7 @@ async function contents(store: Store): Promise<unknown[]> {
   return [
     ...await entries(store, QUEUE),
     ...await store.steps.read(jid(1)),
+    ...(await store.streams.read(jid(1), 0))?.parts ?? [],
     ...(await transfer.read("batch", request)).rows,
     ...(await transfer.read("node", request)).rows,
     ...(await transfer.read("throttle")).rows,
@@ -100,7 +103,7 @@ export const transfer: Cases = {
       assertEquals(await contents(t.store), [], expected);
     }
     for (const kind of Object.keys(ROWS) as RowKind[]) await t.store.transfer.put(kind, [ROWS[kind]], "import");
-    assertEquals((await contents(t.store)).length, 8, "the valid ones are stored");
+    assertEquals((await contents(t.store)).length, 9, "the valid ones are stored");
   },
 
   "stores a batch of jobs once, and another batch of equal jobs again": async (open) => {
@@ -113,6 +116,23 @@ export const transfer: Cases = {
     assertEquals(await transfer.drop("key", [{ key: "one" }]), 0);
     await transfer.put("job", [row(4)], "one");
     assertEquals((await numbersIn(t.store, QUEUE)).at(-1), 4);
+  },
+
+  "continues a stream with the parts that it doesn't have, and the next run after them": async (open) => {
+    await using t = await open();
+    const put = (...parts: TransferRows["stream"]["parts"]) => t.store.transfer.put("stream", [{ jid: jid(1), parts }]);
+    const first = { last: 3, run: 1, attempt: 1, body: `["b","c"]` };
+    const second = { last: 4, run: 2, attempt: 1, body: `["d"]` };
+    await put(first);
+    await put(first, second);
+    assertEquals(await t.store.streams.read(jid(1), 0), { parts: [first, second], last: 4, ended: false });
+    const worker = await register(t.store);
+    await t.store.jobs.enqueue([job(1)]);
+    const [lease] = await takeUpTo(t.store, worker, 1);
+    const from = { worker, token: lease!.token, jid: jid(1) };
+    assertEquals(await t.store.streams.append(from, { attempt: 2, from: 0, chunks: [`"e"`] }), true);
+    const third = { last: 5, run: 3, attempt: 2, body: `["e"]` };
+    assertEquals((await t.store.streams.read(jid(1), 4))?.parts, [third]);
   },
 
   "one batch of jobs is announced at a time, until it has left": async (open) => {

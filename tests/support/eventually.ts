@@ -6,7 +6,9 @@
 
 /** A test fails if an expected event has not happened after this time. */
 const TIMEOUT_MS = 60_000;
-const PAUSE_MS = 10;
+/** The pause between two looks grows from the first to the second: a long wait costs the other tests little. */
+const MIN_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 50;
 
 /**
  * Polls a condition, and resolves when it holds.
@@ -20,11 +22,13 @@ export async function until(
   what: string | (() => string | Promise<string>) = "it is so",
   patienceMs = TIMEOUT_MS,
 ): Promise<void> {
-  const end = performance.now() + patienceMs;
+  const began = performance.now();
   while (!await condition()) {
-    if (performance.now() > end) {
+    const waitedMs = performance.now() - began;
+    if (waitedMs > patienceMs) {
       throw new Error(`Timed out waiting: ${typeof what === "string" ? what : await what()}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    const pauseMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS + waitedMs / 50);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -24,6 +24,8 @@ export interface ProcessOptions {
   readonly cwd?: string;
   /** The whole command of a program that logs as `jobs run` does. Then neither store nor arguments are added. */
   readonly command?: readonly string[];
+  /** Reads lines: {@linkcode JobsProcess.write}. */
+  readonly reads?: boolean;
 }
 
 /** A test fails if an expected line has not been logged after this time. */
@@ -45,18 +47,20 @@ export class JobsProcess implements AsyncDisposable {
   readonly #waiters = new Set<() => void>();
   readonly #reading: Promise<void>;
   #ended = false;
+  readonly #input: WritableStreamDefaultWriter<Uint8Array> | undefined;
 
   /** Starts `jobs run` with a JSON log, and does not wait. */
-  constructor({ store, args = [], env = {}, cwd, command }: ProcessOptions) {
+  constructor({ store, args = [], env = {}, cwd, command, reads = false }: ProcessOptions) {
     const [program, ...rest] = command ?? [...jobsCommand(), "run", "--store", store, ...args];
     this.#child = new Deno.Command(program!, {
       args: rest,
       env: { JOBS_LOG_FORMAT: "json", JOBS_HEARTBEAT: "200ms", JOBS_HEARTBEAT_TIMEOUT: "5m", ...env },
-      stdin: "null",
+      stdin: reads ? "piped" : "null",
       stdout: "null",
       stderr: "piped",
       ...(cwd !== undefined && { cwd }),
     }).spawn();
+    this.#input = reads ? this.#child.stdin.getWriter() : undefined;
     this.#reading = this.#read();
   }
 
@@ -72,6 +76,11 @@ export class JobsProcess implements AsyncDisposable {
   /** The logged warnings and errors, except for those that a busy machine may cause: a blocked event loop, a lock held for long. */
   get complaints(): LoggedLine[] {
     return this.#lines.filter(({ level, msg }) => /^(warn|error)$/.test(level) && !BUSY_MACHINE.test(msg));
+  }
+
+  /** Writes a line to its stdin. */
+  async write(line: string): Promise<void> {
+    await this.#input!.write(new TextEncoder().encode(`${line}\n`));
   }
 
   /** Sends a signal. */
@@ -122,6 +131,7 @@ export class JobsProcess implements AsyncDisposable {
       // The process has ended.
     }
     await this.status();
+    await this.#input?.close().catch(() => {});
   }
 
   async #read(): Promise<void> {

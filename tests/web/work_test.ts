@@ -101,6 +101,32 @@ onBothStores("a job that a gateway takes for a program that has left it returns 
   assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
 });
 
+onBothStores("a gateway collects no commands for a program that may have left it with its jobs", async ({ store }) => {
+  const TICKS = 20;
+  let lateMs = 0;
+  let ticks = 0;
+  let collected = 0;
+  const workers = new Proxy(store.workers, {
+    get: (target, name) => (...args: unknown[]) => {
+      if (lateMs > 0 && name === "collect") collected++;
+      return (target as Answer)[name](...args);
+    },
+  });
+  const sleep: Clock["sleep"] = (ms, signal) => {
+    if (lateMs > 0 && ms === 10) ticks++;
+    return systemClock.sleep(ms, signal);
+  };
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + lateMs, sleep };
+  await using server = new Server({ ...store, workers }, { clock, heartbeatMs: 40, heartbeatTimeoutMs: 60_000 });
+  const worker = await server.register();
+  await new Client({ store }).push({ class: "Try", args: [] });
+  await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  // A program leaves a gateway whose reply is 5 s late.
+  lateMs = 5_000;
+  await until(() => ticks > TICKS);
+  assert(collected <= 1, `${collected}: expected at most that of the last heartbeat`);
+});
+
 onBothStores("a gateway asks nothing more while the store doesn't answer", async ({ store }) => {
   const TICKS = 20;
   let ticks = 0;

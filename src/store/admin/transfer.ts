@@ -9,6 +9,7 @@
  */
 import type { StoredStep } from "../port/steps.ts";
 import type { Entry, Place } from "../port/entries.ts";
+import type { StreamPart } from "../port/streams.ts";
 
 /** A job. */
 export interface JobRow {
@@ -35,6 +36,14 @@ export interface StepsRow {
   readonly jid: string;
   /** Its steps, in order. */
   readonly steps: readonly StoredStep[];
+}
+
+/** A part of the stream of a job that hasn't ended. */
+export interface StreamRow {
+  /** The job. */
+  readonly jid: string;
+  /** As many as `streams.read` returns, in order. */
+  readonly parts: readonly StreamPart[];
 }
 
 /** The columns of a batch (`ops/batch_record.ts`) or of a node (`ops/flow_record.ts`). */
@@ -68,6 +77,8 @@ export interface TransferRows {
   readonly job: JobRow;
   /** The steps of a job. */
   readonly step: StepsRow;
+  /** A part of the stream of a job. */
+  readonly stream: StreamRow;
   /** A batch with its counters. */
   readonly batch: Columns;
   /** A node of a flow. */
@@ -83,10 +94,10 @@ export interface TransferRows {
 /** A kind of rows. */
 export type RowKind = keyof TransferRows;
 
-/** The kinds that are read here. Steps are read by `steps.read`. */
-export type ReadKind = Exclude<RowKind, "step">;
+/** The kinds that are read here. Steps are read by `steps.read`, streams by `streams.read`. */
+export type ReadKind = Exclude<RowKind, "step" | "stream">;
 
-/** The names of rows to drop, by kind. Steps leave with their job, nodes with their batch. */
+/** The names of rows to drop, by kind. Steps and streams leave with their job, nodes with their batch. */
 export interface DroppedRows {
   /** As they were read: a job that a push has replaced since stays. */
   readonly job: Pick<Entry, "ref" | "payload">;

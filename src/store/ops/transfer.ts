@@ -54,6 +54,7 @@ const CHECKS: { readonly [Kind in RowKind]: Check } = {
     debounce: optional(fields({ key: text, jid: text, firstAt: number })),
   }),
   step: fields({ jid: text, steps: list(fields({ name: text, record: text })) }),
+  stream: fields({ jid: text, parts: list(fields({ last: number, run: number, attempt: number, body: text })) }),
   batch: fields(BATCH_COLUMNS),
   node: fields({ flow: text, columns: fields(NODE_COLUMNS) }),
   throttle: fields({ key: text, perMs: number, pushes: list(fields({ jid: text, agoMs: number })) }),

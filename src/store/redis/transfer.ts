@@ -106,6 +106,11 @@ export function transferPart(context: Context): TransferStore {
           const imported = steps.map(({ name, record }) => ({ name, record }));
           return client.run(SCRIPTS.importSteps, { steps: keys.stepsKey(jid), now: offset(), jid, imported });
         })),
+      stream: (rows) =>
+        Promise.all(rows.map(({ jid, parts }) => {
+          const imported = parts.map(({ last, run, attempt, body }) => ({ last, run, attempt, body }));
+          return client.run(SCRIPTS.importStream, { stream: keys.streamKey(jid), imported });
+        })),
       async batch(rows) {
         for (const columns of rows) await putBatch(client, columns as unknown as BatchRow, wire);
       },

@@ -15,6 +15,7 @@ import {
 } from "../port/streams.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import type { StepLease } from "../port/steps.ts";
+import type { StreamRow } from "../admin/transfer.ts";
 import { type Body, type Engine, lock, query } from "./body.ts";
 import { inTexts } from "./in_parts.ts";
 import { partsOf } from "./step_rows.ts";
@@ -31,7 +32,7 @@ export function streamsPart({ write, read }: Engine): StreamStore {
   };
 }
 
-interface StreamRow {
+interface StoredStream {
   readonly token: string;
   readonly run: number;
   readonly written: number;
@@ -47,7 +48,7 @@ function* append({ worker, token, jid }: StepLease, given: NewChunks): Body<bool
   );
   if (lease === undefined) return false;
   const [row] = yield query("SELECT token, run, written, last, size FROM stream WHERE jid = ?1", [jid]);
-  const stream = row as StreamRow | undefined;
+  const stream = row as StoredStream | undefined;
   const isSame = stream?.token === token;
   const fresh = newChunks(given, isSame ? Number(stream.written) : 0);
   if (fresh === undefined) return true;
@@ -66,6 +67,23 @@ function* append({ worker, token, jid }: StepLease, given: NewChunks): Body<bool
     [jid, token, run, given.from + given.chunks.length, last, kept],
   );
   return true;
+}
+
+/** Continues the stream of a job with parts from another store. Those that exist here stay. */
+export function* importStream({ jid, parts }: StreamRow): Body<void> {
+  yield lock(`stream:${jid}`);
+  const [row] = yield query("SELECT last FROM stream WHERE jid = ?1", [jid]);
+  for (const { last, run, attempt, body } of parts) {
+    if (last <= Number(row?.last ?? 0)) continue;
+    yield query("INSERT INTO stream_part (jid, last, run, attempt, body) VALUES (?1, ?2, ?3, ?4, ?5)", [
+      ...[jid, last, run, attempt, body],
+    ]);
+    yield query(
+      `INSERT INTO stream (jid, token, run, written, last, size) VALUES (?1, '', ?2, 0, ?3, ?4)
+       ON CONFLICT (jid) DO UPDATE SET run = excluded.run, last = excluded.last, size = stream.size + excluded.size`,
+      [jid, run, last, body.length],
+    );
+  }
 }
 
 /** Drops the earliest parts until they have this many characters together, up to {@linkcode STEP}. Returns how many they had. */

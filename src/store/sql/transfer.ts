@@ -29,6 +29,7 @@ import { inTexts } from "./in_parts.ts";
 import * as jobRows from "./job_rows.ts";
 import * as keys from "./push_keys.ts";
 import { add, idOf } from "./queue_rows.ts";
+import { importStream } from "./streams.ts";
 import { endStep, joinWaiting, sleepLock, stepRecord, takeWake } from "./step_rows.ts";
 
 const NODES_PER_PAGE = 100;
@@ -101,6 +102,7 @@ export function transferPart(engine: Engine): TransferStore {
           for (const row of rows) yield* putJob(engine, row, now);
         }, { rows: rows.length }),
       step: eachIn(putSteps),
+      stream: eachIn(importStream),
       batch: eachIn(function* (columns) {
         // Columns that are null have a default here, or none.
         const names = Object.keys(columns).filter((name) => (columns[name] ?? null) !== null);

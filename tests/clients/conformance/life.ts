@@ -5,7 +5,8 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { until } from "../../support/eventually.ts";
-import { type Case, ending, freeze, textOf } from "./scene.ts";
+import { ending } from "./programs.ts";
+import { type Case, type CaseWorker, freeze, type Scene } from "./scene.ts";
 
 export const life: readonly Case[] = [
   {
@@ -45,7 +46,9 @@ export const life: readonly Case[] = [
   {
     does: "ends with the server's message when its token is unknown",
     async run(scene) {
-      await ends(scene, { token: "wrong" }, "Unknown token");
+      const program = await scene.launchApart({ token: "wrong" });
+      assert(!await ending(program), "exits with an error");
+      assertStringIncludes(program.text, "Unknown token");
       await ends(scene, { token: "" }, "No token: expected Authorization");
     },
   },
@@ -90,11 +93,11 @@ export const life: readonly Case[] = [
   {
     does: "gives back what doesn't end within its shutdown timeout",
     async run(scene) {
-      const program = await scene.start({ shutdownTimeout: 0.2 });
+      const program = await scene.startApart({ shutdownTimeout: 0.2 });
       for (const how of ["wait", "sleep"]) await scene.push([how, 60]);
       await scene.running(2);
       program.kill("SIGTERM");
-      assertEquals(await ending(program), true, textOf(program));
+      assertEquals(await ending(program), true, program.text);
       // An attempt that a stop has cut short doesn't count: both run again.
       assertEquals(await scene.queued(), 2);
       assertEquals(await scene.workers(), []);
@@ -103,11 +106,11 @@ export const life: readonly Case[] = [
   {
     does: "prints its running jobs on TTIN, and continues",
     async run(scene) {
-      const program = await scene.start();
+      const program = await scene.startApart();
       const jid = await scene.push(["note", scene.notes, 2]);
       await scene.bench.until(async () => (await scene.noted()).length === 1, "it runs");
       program.kill("SIGTTIN");
-      await until(() => textOf(program).includes(jid), () => `it prints the job: ${textOf(program)}`);
+      await until(() => program.text.includes(jid), () => `it prints the job: ${program.text}`);
       assertEquals((await scene.ended(jid)).state, "succeeded");
     },
   },
@@ -134,7 +137,7 @@ export const life: readonly Case[] = [
     async run(scene) {
       const program = await scene.start();
       await scene.command("stop");
-      assertEquals(await ending(program), true, textOf(program));
+      assertEquals(await ending(program), true, program.text);
       assertEquals(await scene.workers(), []);
     },
   },
@@ -142,7 +145,7 @@ export const life: readonly Case[] = [
     does: "keeps a job that holds its interpreter",
     async run(scene) {
       const { url } = await scene.lab.gateway("mortal");
-      await scene.start({ url });
+      await scene.startApart({ url });
       const { state, attempt, log } = await scene.run("block", 4);
       assertEquals([state, attempt, log], ["succeeded", 1, ["blocks"]]);
     },
@@ -151,8 +154,8 @@ export const life: readonly Case[] = [
     does: "loses its jobs to another worker when it is killed or frozen, and settles nothing afterwards",
     async run(scene) {
       const { url } = await scene.lab.gateway("mortal");
-      const killed = await scene.start({ url, concurrency: 1 });
-      const frozen = await scene.start({ url, concurrency: 1 });
+      const killed = await scene.startApart({ url, concurrency: 1 });
+      const frozen = await scene.startApart({ url, concurrency: 1 });
       const go = `${scene.notes}.go`;
       const jids = [1, 2].map(() => scene.push(["wait until", go, scene.notes]));
       await scene.bench.until(async () => (await scene.noted()).length === 2, "both run");
@@ -179,33 +182,30 @@ export const life: readonly Case[] = [
   ...(["SIGKILL", "SIGTERM"] as const).map((signal): Case => ({
     does: `continues its jobs when its gateway is replaced by ${signal}`,
     async run(scene) {
-      const gateway = scene.use(await scene.lab.newGateway());
-      await scene.start({ url: gateway.url });
-      const jid = await scene.push(["wait until", `${scene.notes}.go`, scene.notes]);
-      await scene.bench.until(async () => (await scene.noted()).length === 1, "it runs");
-      await gateway.replace(signal);
-      await Deno.writeTextFile(`${scene.notes}.go`, "");
-      const { state, attempt } = await scene.ended(jid);
-      assertEquals([state, attempt, await scene.noted()], ["succeeded", 1, [jid]]);
-      assertEquals((await scene.run("echo")).state, "succeeded");
+      await scene.lab.withReplaceable(async (gateway) => {
+        await scene.start({ url: gateway.url });
+        const jid = await scene.push(["wait until", `${scene.notes}.go`, scene.notes]);
+        await scene.bench.until(async () => (await scene.noted()).length === 1, "it runs");
+        await gateway.end(signal);
+        await gateway.restart();
+        await Deno.writeTextFile(`${scene.notes}.go`, "");
+        const { state, attempt } = await scene.ended(jid);
+        assertEquals([state, attempt, await scene.noted()], ["succeeded", 1, [jid]]);
+        assertEquals((await scene.run("echo")).state, "succeeded");
+      });
     },
   })),
 ];
 
-async function ends(
-  scene: Parameters<Case["run"]>[0],
-  options: Record<string, unknown>,
-  message: string,
-): Promise<void> {
-  const program = scene.launch({ url: (await scene.lab.gateway()).url, ...options });
-  const success = await ending(program);
-  assert(!success, `exits with an error: ${textOf(program)}`);
-  assertStringIncludes(textOf(program), message);
+async function ends(scene: Scene, options: CaseWorker, message: string): Promise<void> {
+  const worker = await scene.launch(options);
+  assert(!await ending(worker), `ends with an error: ${worker.text}`);
+  assertStringIncludes(worker.end!.error!, message);
 }
 
-async function stops(scene: Parameters<Case["run"]>[0], signal: Deno.Signal): Promise<void> {
+async function stops(scene: Scene, signal: Deno.Signal): Promise<void> {
   const line = await scene.line();
-  const program = await scene.start({ url: line.url });
+  const program = await scene.startApart({ url: line.url });
   const jid = await scene.push(["wait until", `${scene.notes}.go`]);
   await scene.running();
   await until(() => line.open.get("take") === 1, "it waits for more jobs");
@@ -214,7 +214,7 @@ async function stops(scene: Parameters<Case["run"]>[0], signal: Deno.Signal): Pr
   const later = await scene.push(["echo"]);
   await Deno.writeTextFile(`${scene.notes}.go`, "");
   assertEquals((await scene.ended(jid)).state, "succeeded");
-  assertEquals(await ending(program), true, textOf(program));
+  assertEquals(await ending(program), true, program.text);
   assertEquals(await scene.workers(), []);
   await scene.bench.until(async () => await scene.queued() === 1, `job ${later} waits`);
 }

@@ -5,7 +5,8 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Fault, HttpLine } from "../../support/http_line.ts";
-import { type Case, ending, freeze, type Scene, textOf } from "./scene.ts";
+import { ending } from "./programs.ts";
+import { type Case, freeze, type Scene } from "./scene.ts";
 
 const page = (status: number, headers: Readonly<Record<string, string>> = {}): Fault => ({
   status,
@@ -49,10 +50,10 @@ export const lines: readonly Case[] = [
       for (const status of [301, 308]) {
         const line = await scene.line();
         line.spoil("register", page(status, { location: `${to}/api/v1/work/register` }));
-        const program = scene.launch({ url: line.url });
-        assert(!await ending(program), "a wrong address ends it");
-        assertStringIncludes(textOf(program), `${status}`);
-        assertStringIncludes(textOf(program), to);
+        const worker = await scene.launch({ url: line.url });
+        assert(!await ending(worker), "a wrong address ends it");
+        assertStringIncludes(worker.end!.error!, `${status}`);
+        assertStringIncludes(worker.end!.error!, to);
       }
       assertEquals(requests, 0, "the token goes nowhere else");
     },
@@ -65,9 +66,9 @@ export const lines: readonly Case[] = [
       wrong.spoil("register", page(200));
       const texts = { [`${url}/nowhere`]: "Path not found: /nowhere/api/v1/work/register", [wrong.url]: wrong.url };
       for (const [address, text] of Object.entries(texts)) {
-        const program = scene.launch({ url: address });
-        assert(!await ending(program), "a wrong address ends it");
-        assertStringIncludes(textOf(program), text);
+        const worker = await scene.launch({ url: address });
+        assert(!await ending(worker), "a wrong address ends it");
+        assertStringIncludes(worker.end!.error!, text);
       }
     },
   },
@@ -91,27 +92,33 @@ export const lines: readonly Case[] = [
     },
   },
   {
-    does: "begins no job that it lost while it was frozen with the reply",
+    does: "begins no job that it lost while the reply was withheld, or it was frozen with the reply",
     async run(scene) {
       const { url } = await scene.lab.gateway("mortal");
-      const line = scene.use(await HttpLine.start(() => url));
-      const frozen = await scene.start({ url: line.url });
-      line.spoil("take", "withhold");
-      const jid = await scene.push(["note", scene.notes, 0]);
-      await scene.bench.until(() => line.left === 0 && line.withheld === 1, "the reply is withheld");
-      await freeze(frozen);
-      line.release();
+      const takes = async <W>(start: (url: string) => Promise<W>) => {
+        const line = scene.use(await HttpLine.start(() => url));
+        line.spoil("take", "withhold");
+        const worker = await start(line.url);
+        const jid = await scene.push(["note", scene.notes, 0]);
+        await scene.bench.until(() => line.withheld === 1, "the reply is withheld");
+        return { line, worker, jid };
+      };
+      const slow = await takes((url) => scene.start({ url }));
+      const frozen = await takes((url) => scene.startApart({ url }));
+      await freeze(frozen.worker);
+      frozen.line.release();
       await scene.start({ url });
-      assertEquals((await scene.ended(jid)).state, "succeeded");
-      frozen.kill("SIGCONT");
-      // It is back, and performs the next jobs.
+      for (const { jid } of [slow, frozen]) assertEquals((await scene.ended(jid)).state, "succeeded");
+      slow.line.release();
+      frozen.worker.kill("SIGCONT");
+      // They are back, and perform the next jobs.
       await scene.bench.until(
-        async () => (await scene.workers()).filter(({ alive }) => alive).length === 2,
-        "it is back",
+        async () => (await scene.workers()).filter(({ alive }) => alive).length === 3,
+        "they are back",
       );
       const next = await Promise.all([1, 2, 3, 4, 5, 6].map(() => scene.push(["note", scene.notes, 0.2])));
       for (const one of next) assertEquals((await scene.ended(one)).state, "succeeded");
-      assertEquals((await scene.noted()).sort(), [jid, ...next].sort());
+      assertEquals((await scene.noted()).sort(), [slow.jid, frozen.jid, ...next].sort());
     },
   },
 ];
@@ -122,18 +129,18 @@ const REQUESTS = ["take", "settle", "heartbeat"] as const;
 async function performs(scene: Scene, requests: readonly string[], faults: readonly Fault[]): Promise<void> {
   const line = await scene.line();
   for (const request of requests) line.spoil(request, ...faults);
-  const program = await scene.start({ url: line.url });
+  const worker = await scene.start({ url: line.url });
   const jids: string[] = [];
   // Further requests meet the faults that are left.
   while (line.left > 0) {
     const jid = await scene.push(["note", scene.notes, 0]);
     jids.push(jid);
     const { state, attempt } = await scene.ended(jid);
-    assertEquals([state, attempt], ["succeeded", 1], textOf(program));
+    assertEquals([state, attempt], ["succeeded", 1], worker.text);
   }
   line.spoil("deregister", "cut after");
-  program.kill("SIGTERM");
-  assertEquals(await ending(program), true, textOf(program));
+  await scene.command("stop");
+  assertEquals(await ending(worker), true, worker.text);
   assertEquals((await scene.noted()).sort(), jids.sort());
   assertEquals(await scene.workers(), []);
 }

@@ -39,8 +39,7 @@ export async function runCases(
 ): Promise<CaseResult[]> {
   await using lab = await Lab.open(command, url);
   const cases = CASES.filter(({ does }) => does.includes(only));
-  await using shared = new Scene(lab, "shared");
-  if (cases.some((one) => one.shared)) await shared.start({ concurrency: 20 });
+  await lab.startShared();
   const results: CaseResult[] = [];
   const left = [...cases.entries()];
   const work = async () => {

@@ -15,18 +15,10 @@ import { until } from "../../support/eventually.ts";
 import { HttpLine } from "../../support/http_line.ts";
 import { JobsProcess, MORTAL } from "../../support/process.ts";
 import { freePort } from "../../support/redis.ts";
+import { Program, SharedProgram, type StartedWorker, type WorkerOptions } from "./programs.ts";
 
-/** How a program is started. */
-export interface ProgramOptions {
-  /** Default: the gateway of the lab. */
-  readonly url?: string;
-  readonly token?: string;
-  readonly classes?: string;
-  /** The options of each of its classes. */
-  readonly options?: Readonly<Record<string, unknown>>;
-  readonly concurrency?: number;
-  readonly shutdownTimeout?: number;
-}
+/** How a case starts a worker; default: at the gateway of the lab, with the queue of the case. */
+export type CaseWorker = Partial<WorkerOptions>;
 
 /** A gateway on a port that it keeps when it is started again. */
 export class GatewayProcess implements AsyncDisposable {
@@ -35,6 +27,7 @@ export class GatewayProcess implements AsyncDisposable {
   readonly #port = freePort();
   readonly #env: Readonly<Record<string, string>>;
   #process!: JobsProcess;
+  #runs = false;
 
   private constructor(bench: Bench, env: Readonly<Record<string, string>>) {
     this.#bench = bench;
@@ -48,26 +41,21 @@ export class GatewayProcess implements AsyncDisposable {
     return gateway;
   }
 
-  /** Ends it, and starts it again. */
-  async replace(signal: Deno.Signal): Promise<void> {
+  /** Ends it. */
+  async end(signal: Deno.Signal): Promise<void> {
     this.#process.kill(signal);
     await this.#process.status();
-    await this.#start();
+    this.#runs = false;
   }
 
-  /** Kills it. */
-  async kill(): Promise<void> {
-    this.#process.kill("SIGKILL");
-    await this.#process.status();
-  }
-
-  /** Its last log lines, for messages. */
-  get lines(): string {
-    return this.#process.lines.slice(-20).map((line) => JSON.stringify(line)).join("\n");
+  /** Starts it again if it has ended. */
+  async restart(): Promise<void> {
+    if (!this.#runs) await this.#start();
   }
 
   async #start(): Promise<void> {
     const command = [...jobsCommand(), "web", `127.0.0.1:${this.#port}`, "--store", this.#bench.url];
+    this.#runs = true;
     this.#process = new JobsProcess({ store: this.#bench.url, command, env: this.#env });
     await this.#bench.until(async () => {
       try {
@@ -85,6 +73,14 @@ export class GatewayProcess implements AsyncDisposable {
   }
 }
 
+/** The gateways: one takes no worker offline, one does after 3 s without a heartbeat, and one may be ended. */
+const GATEWAYS = {
+  patient: { JOBS_HEARTBEAT: "5s" },
+  mortal: { ...MORTAL, JOBS_HEARTBEAT: "1s" },
+  // A program waits a fourth of it for a reply.
+  replaceable: { JOBS_HEARTBEAT_TIMEOUT: "30s", JOBS_HEARTBEAT: "1s" },
+};
+
 /** Everything that the cases of one client on one store share. */
 export class Lab implements AsyncDisposable {
   /** Starts a worker that obeys the command language of docs/reference/worker-protocol.md. */
@@ -93,6 +89,9 @@ export class Lab implements AsyncDisposable {
   readonly token = newToken();
   readonly #stack = new AsyncDisposableStack();
   readonly #gateways = new Map<string, Promise<GatewayProcess>>();
+  #shared: SharedProgram | undefined;
+  /** Settles when the last case that may end the gateway has ended. */
+  #replaceable: Promise<void> = Promise.resolve();
 
   private constructor(command: readonly string[], bench: Bench) {
     this.command = command;
@@ -103,24 +102,41 @@ export class Lab implements AsyncDisposable {
     return new Lab(command, await Bench.open(url));
   }
 
-  /** Starts a gateway for one case. */
-  newGateway(env: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
-    const users = `w:work(class=Try|Other|Third):${this.token.secret}`;
-    return GatewayProcess.start(this.bench, {
-      JOBS_WEB_USERS: users,
-      JOBS_KILL_AFTER: "300ms",
-      JOBS_HEARTBEAT: "5s",
-      ...env,
-    });
+  /** The program in which cases start workers. */
+  get shared(): SharedProgram {
+    return this.#shared!;
   }
 
-  /** Returns the gateway that cases share: one that takes no worker offline, or one that does after 3 s without a heartbeat. */
-  gateway(kind: "patient" | "mortal" = "patient"): Promise<GatewayProcess> {
+  /** Starts the shared program, with a worker for the cases that start none. */
+  async startShared(): Promise<void> {
+    const { url } = await this.gateway();
+    this.#shared = this.#stack.use(new SharedProgram(this, { url, queue: "shared", concurrency: 20 }));
+  }
+
+  /** Returns a gateway that cases share. */
+  gateway(kind: keyof typeof GATEWAYS = "patient"): Promise<GatewayProcess> {
     const known = this.#gateways.get(kind);
     if (known) return known;
-    const starting = this.newGateway(kind === "mortal" ? { ...MORTAL, JOBS_HEARTBEAT: "1s" } : {});
-    this.#gateways.set(kind, starting.then((gateway) => this.#stack.use(gateway)));
+    const users = `w:work(class=Try|Other|Third):${this.token.secret}`;
+    const env = { JOBS_WEB_USERS: users, JOBS_KILL_AFTER: "300ms", ...GATEWAYS[kind] };
+    const starting = GatewayProcess.start(this.bench, env).then((gateway) => this.#stack.use(gateway));
+    this.#gateways.set(kind, starting);
     return starting;
+  }
+
+  /** Lets a case end a gateway, which no other one uses meanwhile. */
+  async withReplaceable(use: (gateway: GatewayProcess) => Promise<void>): Promise<void> {
+    const before = this.#replaceable;
+    const mine = Promise.withResolvers<void>();
+    this.#replaceable = mine.promise;
+    await before;
+    try {
+      const gateway = await this.gateway("replaceable");
+      await gateway.restart();
+      await use(gateway);
+    } finally {
+      mine.resolve();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -147,40 +163,38 @@ export class Scene implements AsyncDisposable {
     return this.lab.bench;
   }
 
-  /** Starts a program, and doesn't wait. */
-  launch(
-    { url, token, classes = "Try", options, concurrency = 3, shutdownTimeout = 20 }: ProgramOptions & { url: string },
-  ): JobsProcess {
-    return this.#stack.use(
-      new JobsProcess({
-        store: this.bench.url,
-        command: this.lab.command,
-        env: {
-          ...{
-            WORK_URL: url,
-            WORK_TOKEN: token ?? this.lab.token.token,
-            WORK_QUEUE: this.queue,
-            WORK_CLASSES: classes,
-          },
-          ...{ WORK_OPTIONS: JSON.stringify(options ?? {}), WORK_CONCURRENCY: `${concurrency}` },
-          WORK_SHUTDOWN_TIMEOUT: `${shutdownTimeout}`,
-        },
-      }),
-    );
+  /** Starts a worker in the program that cases share, and doesn't wait. */
+  async launch(options: CaseWorker = {}): Promise<StartedWorker> {
+    return await this.lab.shared.launch(await this.#complete(options));
   }
 
-  /** Starts a program, and waits until it has registered. */
-  async start(options: ProgramOptions = {}): Promise<JobsProcess> {
-    const url = options.url ?? (await this.lab.gateway()).url;
+  /** Starts a worker in a separate process, and doesn't wait. */
+  async launchApart(options: CaseWorker = {}): Promise<Program> {
+    return this.#stack.use(new Program(this.lab, await this.#complete(options)));
+  }
+
+  /** Starts a worker in the program that cases share, and waits until it has registered. */
+  start(options: CaseWorker = {}): Promise<StartedWorker> {
+    return this.#registered(() => this.launch(options));
+  }
+
+  /** Starts a worker in a separate process, and waits until it has registered. */
+  startApart(options: CaseWorker = {}): Promise<Program> {
+    return this.#registered(() => this.launchApart(options));
+  }
+
+  async #complete(options: CaseWorker): Promise<WorkerOptions> {
+    return { queue: this.queue, ...options, url: options.url ?? (await this.lab.gateway()).url };
+  }
+
+  async #registered<W extends StartedWorker>(launch: () => Promise<W>): Promise<W> {
     const before = (await this.workers()).map(({ id }) => id);
-    const program = this.launch({ ...options, url });
-    let hasEnded = false;
-    void program.status().then(() => hasEnded = true);
+    const worker = await launch();
     await until(async () => {
-      assert(!hasEnded, `the program has ended: ${textOf(program)}`);
+      assert(worker.end === undefined, `the worker has ended: ${worker.text}`);
       return (await this.workers()).some(({ id }) => !before.includes(id));
-    }, () => `the program registers: ${textOf(program)}`);
-    return program;
+    }, () => `the worker registers: ${worker.text}`);
+    return worker;
   }
 
   /** Starts a proxy in front of the shared gateway. */
@@ -262,30 +276,17 @@ export class Scene implements AsyncDisposable {
   }
 }
 
-/** Waits until a program has ended. Returns whether it has succeeded. */
-export async function ending(program: JobsProcess): Promise<boolean> {
-  let status: Deno.CommandStatus | undefined;
-  void program.status().then((ended) => status = ended);
-  await until(() => status !== undefined, () => `the program ends: ${textOf(program)}`);
-  return status!.success;
-}
-
 /** Freezes a program. One of its threads may run for a moment after the signal, and begin a job. */
-export async function freeze(program: JobsProcess): Promise<void> {
+export async function freeze(program: Program): Promise<void> {
   program.kill("SIGSTOP");
   await until(() => isStopped(program.pid), "it is frozen");
-}
-
-/** Returns the text that a program has written to stderr. */
-export function textOf(program: JobsProcess): string {
-  return program.lines.map(({ msg, ...more }) => `${msg} ${JSON.stringify(more)}`).join("\n");
 }
 
 /** One case of the table. */
 export interface Case {
   /** The behaviour of a client, as a sentence without its subject. */
   readonly does: string;
-  /** Uses the program that cases share, and starts none. */
+  /** Uses the worker that cases share, and starts none. */
   readonly shared?: boolean;
   run(scene: Scene): Promise<void>;
 }

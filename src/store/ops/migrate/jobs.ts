@@ -65,8 +65,9 @@ export async function migrateBatch(
 }
 
 /**
- * Copies the steps of jobs before the jobs: a job without its steps would repeat them. The source deletes them with its jobs.
- * A child brings the steps of its parent, so that it can end at the target before the parent arrives: the end of a child needs
+ * Copies the steps and streams of jobs before the jobs: a job without its steps would repeat them, and readers continue its stream
+ * by the numbers of its chunks. The source deletes them with its jobs. A job with a stream has the mark of one with steps. A child
+ * brings the steps of its parent, so that it can end at the target before the parent arrives: the end of a child needs
  * the wait of the parent, not the parent.
  */
 async function copySteps(from: Store, to: Store, rows: readonly JobRow[]): Promise<void> {
@@ -78,6 +79,11 @@ async function copySteps(from: Store, to: Store, rows: readonly JobRow[]): Promi
     if (typeof jid !== "string") continue;
     const steps = await from.steps.read(jid);
     if (steps.length > 0) await to.transfer.put("step", [{ jid, steps }]);
+    let page = await from.streams.read(jid, 0);
+    while (page !== undefined && !page.ended && page.parts.length > 0) {
+      await to.transfer.put("stream", [{ jid, parts: page.parts }]);
+      page = await from.streams.read(jid, page.parts.at(-1)!.last);
+    }
   }
 }
 

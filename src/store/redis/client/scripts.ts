@@ -154,7 +154,7 @@ export const SCRIPTS = {
   ...scripts(series, "recordMetrics", "sampleQueues"),
   ...scripts(settle, "settle"),
   ...scripts(steps, "signal", "stepClear", "stepRemember", "stepWait", "stepWaits", "stepWake"),
-  ...scripts(streams, "streamAppend", "streamRead"),
+  ...scripts(streams, "importStream", "streamAppend", "streamRead"),
   ...scripts(take, "take"),
   ...scripts(
     transfer,

@@ -79,6 +79,27 @@ end
 announceStream(jid)
 return 1
 
+--- script importStream(stream; imported[last, run, attempt, body]): streams
+-- Continues the stream of a job with entries of another store. Those that exist here stay.
+--
+-- stream   jobs:stream:JID
+-- imported per entry the number of its last chunk, its run, its attempt and its chunks (JSON)
+-- O(N) for N entries
+
+local call = redis.call
+local last, number = lastOf(stream)
+local size = tonumber(last and last.size or 0)
+number = number or 0
+for _, part in ipairs(imported) do
+  if tonumber(part.last) > number then
+    number = tonumber(part.last)
+    size = size + #part.body
+    call('XADD', stream, part.last .. '-0', 'token', '', 'run', part.run, 'attempt', part.attempt, 'written', '0',
+      'size', string.format('%.0f', size), 'body', part.body)
+  end
+end
+return 0
+
 --- script streamRead(stream; after, maxBytes) no-writes: streams
 -- Reads the entries of a stream after a chunk, up to the limit of bytes, but at least one.
 --
