@@ -4,8 +4,9 @@
  * @module
  */
 import { formatDuration } from "../job/duration.ts";
-import { formatStarts, type LimitInfo, type QueueLimit } from "../store/port/limits.ts";
+import { formatStarts, type LimitInfo, MAX_RUNNING, MAX_STARTS, type QueueLimit } from "../store/port/limits.ts";
 import { number } from "./format.ts";
+import { shellWord } from "./shell.ts";
 
 /** Returns `5 at once, 100/1m`. */
 export function limitText({ running, starts }: QueueLimit): string {
@@ -24,4 +25,14 @@ export function limitUse({ running, starts, taken, started, freeInMs }: LimitInf
       : [`${number(started)} of ${number(starts.count)} started in the last ${formatDuration(starts.perMs)}`]),
     ...(freeInMs === undefined || freeInMs === 0 ? [] : [`next in ${formatDuration(freeInMs)}`]),
   ].join(", ");
+}
+
+/** Returns the command that doubles the part of a limit that holds jobs back. */
+export function raiseLimit(queue: string, { running, starts, taken }: LimitInfo): string {
+  const raised = running !== undefined && (starts === undefined || taken >= running)
+    ? `--running ${Math.min(2 * running, MAX_RUNNING)}`
+    : starts !== undefined
+    ? `--starts ${formatStarts({ ...starts, count: Math.min(2 * starts.count, MAX_STARTS) })}`
+    : "--off";
+  return `jobs limit ${shellWord(queue)} ${raised}`;
 }

@@ -5,6 +5,7 @@
  */
 import { formatDuration } from "../job/duration.ts";
 import type { QueueInfo } from "../store/admin/admin.ts";
+import type { LastPause } from "../store/admin/audit.ts";
 import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import type { Columns } from "./columns.ts";
 import { heldGroupsText } from "./groups.ts";
@@ -34,6 +35,11 @@ const BEHIND_MS = 10_000;
 export function behindFirst<Queue extends QueueInfo>(queues: readonly Queue[]): Queue[] {
   const behind = ({ size, latencyMs }: Queue) => size > 0 && latencyMs >= BEHIND_MS ? latencyMs : 0;
   return queues.toSorted((a, b) => behind(b) - behind(a) || (a.name < b.name ? -1 : 1));
+}
+
+/** Returns `, for 5m now, by ann`; empty if that isn't known. */
+export function pausedSince(pause: LastPause | undefined, now: number): string {
+  return pause === undefined ? "" : `, for ${formatDuration(Math.max(0, now - pause.at))} now, by ${pause.user}`;
 }
 
 /** Returns `paused` or `paused for 10m`; undefined if it isn't. */

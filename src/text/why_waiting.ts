@@ -8,18 +8,25 @@ import type { Entry } from "../store/port/entries.ts";
 import type { Step } from "../job/step.ts";
 import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/blockers.ts";
 import type { JobWaits } from "../store/ops/job_waits.ts";
+import { crashesOf, crashText } from "./crashes.ts";
 import { groupHeldText, groupName } from "./groups.ts";
-import { limitUse } from "./limits.ts";
+import { limitUse, raiseLimit } from "./limits.ts";
 import { shellWord } from "./shell.ts";
+import { DEFAULT_EXAMPLE } from "./signals.ts";
 import { stallCure, stallText } from "./stalls.ts";
+import type { LastPause } from "../store/admin/audit.ts";
 import { longestRunning, stallsOf } from "../store/ops/stalls.ts";
+import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import { localMinute, relative } from "./times.ts";
 import { asOf, quietFor } from "./workers.ts";
+import { pausedSince } from "./queues.ts";
 
 /** The queues and workers around a job, and what it waits for itself. */
 export interface Surroundings extends Around, JobWaits {
   /** Epoch milliseconds. */
   readonly now: number;
+  /** The last pause of each paused queue, as far as it is known. */
+  readonly pauses?: ReadonlyMap<string, LastPause>;
 }
 
 /** A job that has run for less isn't why others wait. */
@@ -28,19 +35,33 @@ const LONG_MS = 10_000;
 /** Returns the reasons, the nearest first. For a running job: why it doesn't get on; nothing if no reason is known. */
 export function whyNotRunning(entry: Entry, around: Surroundings): readonly string[] {
   const { place } = entry;
-  if (place.in === "running") return whyStalled(entry, around);
+  if (place.in === "running") return [...whyStalled(entry, around), ...crashing(parsePayload(entry.payload)?.payload)];
   const job = parsePayload(entry.payload);
+  const jid = shellWord(job?.jid ?? "JID");
   if (place.in === "dead") {
     const failure = job?.payload.error_class;
     // Stored with the step: a retry would throw it again.
     if (failure === "StepFailed" || failure === "ChildFailed") {
-      return ["It is dead: one of its steps failed for good. jobs steps rerun runs it again from that step."];
+      return [
+        `It is dead: one of its steps failed for good. jobs steps rerun ${jid} NAME runs it again from that step; ` +
+        `jobs steps ${jid} lists them.`,
+      ];
     }
-    return [`It is dead: ${whyDead(job?.payload)}. jobs retry runs it again.`];
+    return [`It is dead: ${whyDead(job?.payload)}. jobs retry ${jid} runs it again.`];
   }
   const named = job?.payload.queue;
   const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
-  return [...waiting(entry, around), ...queueReasons(queue, job?.class, place.in === "queue", around)];
+  return [
+    ...crashing(job?.payload),
+    ...waiting(entry, around, jid),
+    ...queueReasons(queue, job?.class, place.in === "queue", around),
+  ];
+}
+
+/** Tells of a job whose worker ended with it. */
+function crashing(payload: Payload | undefined): string[] {
+  const crashes = crashesOf(payload);
+  return crashes === undefined ? [] : [`${crashText(crashes)}.`];
 }
 
 /** The worker's `maxRetries`, which the payload doesn't have, unless it is set. */
@@ -67,21 +88,23 @@ function whyStalled({ payload, worker }: Entry, { workers, now }: Surroundings):
     .map((stall) => sentence(`${stallText(stall, now)}: ${stallCure(stall)}`));
 }
 
-function waiting({ place, at }: Entry, { now, waitingSteps = [] }: Surroundings): string[] {
+function waiting({ place, at }: Entry, { now, waitingSteps = [] }: Surroundings, jid: string): string[] {
   if (place.in !== "scheduled" && place.in !== "retry") return [];
   if (at !== undefined && at > now) {
     const steps = waitingSteps.filter(({ until = 0 }) => until > now);
-    if (steps.length > 0) return steps.map((step) => whyStepWaits(step, now));
+    if (steps.length > 0) return steps.map((step) => whyStepWaits(step, now, jid));
     return [`${place.in === "retry" ? "Its next attempt" : "It"} is due ${relative(at, now)}.`];
   }
   return ["It is due. A worker will queue it within seconds, as soon as one is running."];
 }
 
-function whyStepWaits({ name, kind, key, child, until = 0 }: Step, now: number): string {
+function whyStepWaits({ name, kind, key = "KEY", child, until = 0, example }: Step, now: number, jid: string): string {
   const end = `until ${localMinute(until, "UTC")} UTC, ${relative(until, now)}`;
-  if (kind === "sleep") return `Step "${name}" sleeps ${end}. jobs steps wake ends the sleep.`;
+  if (kind === "sleep") return `Step "${name}" sleeps ${end}. jobs steps wake ${jid} ends the sleep.`;
   if (kind === "child") return `Step "${name}" waits for job ${child}, ${end}, at most.`;
-  return `Step "${name}" waits for signal "${key}", ${end}, at most. jobs signal sends it.`;
+  const sending = `jobs signal ${shellWord(key)} ${shellWord(example ?? DEFAULT_EXAMPLE)}`;
+  const data = example === undefined ? ", with the data that its handler expects" : "";
+  return `Step "${name}" waits for signal "${key}", ${end}, at most. ${sending} sends it${data}.`;
 }
 
 /**
@@ -131,9 +154,11 @@ function whyPaused(
   blocker: Pause,
   queue: string,
   around: Surroundings,
+  isLong = false,
 ): string {
-  const what = blocker.is === "all-paused" ? "all queues are" : `queue "${queue}" is`;
-  return `${what} paused${untilWhen(blocker.forMs, around)}`;
+  const [name, what] = blocker.is === "all-paused" ? [ALL_QUEUES, "all queues are"] : [queue, `queue "${queue}" is`];
+  const since = isLong ? pausedSince(around.pauses?.get(name), around.now) : "";
+  return `${what} paused${untilWhen(blocker.forMs, around)}${since}`;
 }
 
 function sentence(words: string): string {
@@ -143,15 +168,15 @@ function sentence(words: string): string {
 function reasonOf(blocker: Blocker, queue: string, className: string | undefined, around: Surroundings): string {
   switch (blocker.is) {
     case "all-paused":
-      return `${sentence(whyPaused(blocker, queue, around))} jobs resume resumes them.`;
+      return `${sentence(whyPaused(blocker, queue, around, true))} jobs resume resumes them.`;
     case "paused":
-      return `${sentence(whyPaused(blocker, queue, around))} jobs resume ${shellWord(queue)} resumes it.`;
+      return `${sentence(whyPaused(blocker, queue, around, true))} jobs resume ${shellWord(queue)} resumes it.`;
     case "limited": {
       const longest = longestRunning(around.workers.filter(({ alive }) => alive), queue);
       const running = longest === undefined ? "" : ` The longest: ${stallText(longest, around.now)}.`;
-      return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.${running} jobs limit ${
-        shellWord(queue)
-      } changes it.`;
+      return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.${running} ${
+        raiseLimit(queue, blocker.limit)
+      } raises it.`;
     }
     case "no-worker-online":
       return "No worker is online.";

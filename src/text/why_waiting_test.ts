@@ -84,11 +84,15 @@ Deno.test("a job with steps says which step sleeps, and what each wait is for", 
     why(
       { ...waiting, name: "cooling off", kind: "sleep" },
       { ...waiting, name: "approval", kind: "wait", key: "order:42" },
+      { ...waiting, name: "size", kind: "wait", key: "a b", example: "42" },
       { ...waiting, name: "invoice", kind: "child", child: "c1" },
     ),
     [
-      'Step "cooling off" sleeps until 2026-11-24 08:00 UTC, in 1d. jobs steps wake ends the sleep.',
-      'Step "approval" waits for signal "order:42", until 2026-11-24 08:00 UTC, in 1d, at most. jobs signal sends it.',
+      'Step "cooling off" sleeps until 2026-11-24 08:00 UTC, in 1d. jobs steps wake o1 ends the sleep.',
+      'Step "approval" waits for signal "order:42", until 2026-11-24 08:00 UTC, in 1d, at most. ' +
+      `jobs signal order:42 '{"approved": true}' sends it, with the data that its handler expects.`,
+      'Step "size" waits for signal "a b", until 2026-11-24 08:00 UTC, in 1d, at most. ' +
+      "jobs signal 'a b' 42 sends it.",
       'Step "invoice" waits for job c1, until 2026-11-24 08:00 UTC, in 1d, at most.',
     ],
   );
@@ -103,9 +107,9 @@ Deno.test("a dead job names the command that helps: a retry repeats no step that
     const payload = JSON.stringify({ class: "Order", args: [], jid: "o1", ...fields });
     return whyNotRunning({ ref: "d1", place: { in: "dead" }, payload }, { workers: [], queues: [], now: NOW });
   };
-  assertEquals(why({}), ["It is dead: it was killed. jobs retry runs it again."]);
+  assertEquals(why({}), ["It is dead: it was killed. jobs retry o1 runs it again."]);
   assertEquals(why({ error_class: "TypeError" }), [
-    "It is dead: its retries are exhausted. jobs retry runs it again.",
+    "It is dead: its retries are exhausted. jobs retry o1 runs it again.",
   ]);
   const dead = { error_class: "TypeError" };
   const reasons: [object, string][] = [
@@ -118,11 +122,11 @@ Deno.test("a dead job names the command that helps: a retry repeats no step that
     [{ error_class: "Kill", retry: true, retry_count: 0 }, "its handler ended it for good"],
   ];
   for (const [fields, reason] of reasons) {
-    assertEquals(why(fields), [`It is dead: ${reason}. jobs retry runs it again.`]);
+    assertEquals(why(fields), [`It is dead: ${reason}. jobs retry o1 runs it again.`]);
   }
   for (const failure of ["StepFailed", "ChildFailed"]) {
     assertEquals(why({ error_class: failure }), [
-      "It is dead: one of its steps failed for good. jobs steps rerun runs it again from that step.",
+      "It is dead: one of its steps failed for good. jobs steps rerun o1 NAME runs it again from that step; jobs steps o1 lists them.",
     ]);
   }
 });
@@ -161,4 +165,38 @@ Deno.test("a queued job says that its group, its queue or all queues are paused,
     whyHeld(ASLEEP, { workers: [], queues: [paused("*")], now: NOW }),
     undefined,
   );
+});
+
+Deno.test("a job whose worker ended with it says how often that counts until it is dead", () => {
+  const why = (counts: object) => {
+    const payload = JSON.stringify({ class: "Poison", args: [], jid: "p1", ...counts });
+    const [first] = whyNotRunning({ ref: "q1", place: { in: "queue", queue: "default" }, payload }, {
+      ...{ workers: [], queues: [], now: NOW },
+    });
+    return first;
+  };
+  assertEquals(why({}), "No worker is online.");
+  assertEquals(
+    why({ suspected: 1 }),
+    "Its worker ended while it had this job: that counts (0 of 3) if it happens again.",
+  );
+  assertEquals(
+    why({ suspected: 2 }),
+    "Its workers ended 2 times while it and other jobs ran: it runs apart from other suspects until one is to blame.",
+  );
+  assertEquals(
+    why({ suspected: 1, rescues: 2 }),
+    "Its worker ended with it, 2 of 3 times: at the last (maxRescues) it is dead.",
+  );
+});
+
+Deno.test("a job in a paused queue says since when, and who paused it", () => {
+  const entry: Entry = { ref: "q1", place: { in: "queue", queue: "mail" }, payload: ASLEEP.payload };
+  const pauses = new Map([["mail", { at: NOW - 300_000, user: "ann" }]]);
+  const around = { workers: [], queues: [{ name: "mail", paused: true }], now: NOW, pauses };
+  assertEquals(
+    whyNotRunning(entry, around)[0],
+    'Queue "mail" is paused until it is resumed, for 5m now, by ann. jobs resume mail resumes it.',
+  );
+  assertEquals(whyHeld(entry, around), 'queue "mail" is paused until it is resumed');
 });

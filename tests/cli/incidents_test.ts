@@ -173,7 +173,7 @@ const INCIDENTS: readonly Incident[] = [
     },
     alert: /Queue "default" is paused, for \S+ now, by \S+ \(1 job waiting, for 10m/,
     command: /^jobs resume default$/,
-    why: /Queue "default" is paused until it is resumed\. jobs resume default/,
+    why: /Queue "default" is paused until it is resumed, for \S+ now, by \S+ jobs resume default/,
     sample: /^jobs_queue_paused\{queue="default"\} 1$/m,
     rule: "JobsQueuePaused",
   },
@@ -186,8 +186,9 @@ const INCIDENTS: readonly Incident[] = [
       return await lab.waiting();
     },
     alert: /Queue "default" is 10m\S* behind.*It is at its limit: 1 of 1 running\. The longest: Hang \S+ has run for/,
-    command: /^jobs limit default$/,
-    why: /at its limit: 1 of 1 running\. The longest: Hang \S+ has run for \S+ on \S+ jobs limit default/,
+    command: /^jobs limit default --running 2$/,
+    why:
+      /at its limit: 1 of 1 running\. The longest: Hang \S+ has run for \S+ on \S+ jobs limit default --running 2 raises/,
     sample: /^jobs_queue_limited\{queue="default"\} 1$/m,
     rule: "JobsQueueAtLimit",
   },
@@ -299,7 +300,7 @@ const INCIDENTS: readonly Incident[] = [
     alert:
       /Batch "mails" \(\w+\) waits for 1 dead job, for \S+.*1 of 2 jobs is dead, the others have ended: retry or delete/,
     command: /^jobs batch retry \w+$/,
-    why: /It is dead: its retries are exhausted\. jobs retry runs it again/,
+    why: /It is dead: its retries are exhausted\. jobs retry \w+ runs it again/,
     sample: /^jobs_batches\{kind="batch",state="stuck"\} 1$/m,
     rule: "JobsBatchStuck",
   },
@@ -321,7 +322,7 @@ const INCIDENTS: readonly Incident[] = [
       });
       return jids[0]!;
     },
-    alert: /100 % of attempts failed today.*of \d+ attempts/,
+    alert: /100 % of attempts failed (?:today|in the last).*of \d+ attempts/,
     command: /^jobs errors$/,
     why: /Error: remote is down/,
     sample: /^jobs_failed_total \d\d+$/m,

@@ -161,7 +161,9 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   await store.admin.configure("default", { limit: { running: 1 } });
   const [lease] = await takeUpTo(store, worker, 1);
   assertEquals(await why(first), []);
-  assertEquals(await why(second), ['Queue "default" is at its limit: 1 of 1 running. jobs limit default changes it.']);
+  assertEquals(await why(second), [
+    'Queue "default" is at its limit: 1 of 1 running. jobs limit default --running 2 raises it.',
+  ]);
   await store.admin.configure("default", { pause: true });
   assertEquals(
     (await why(second))[0],
@@ -176,7 +178,7 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   assertEquals(await why(grouped), []);
 
   await store.jobs.settle(worker, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);
-  assertEquals(await why(first), ["It is dead: it was killed. jobs retry runs it again."]);
+  assertEquals(await why(first), [`It is dead: it was killed. jobs retry ${first} runs it again.`]);
 });
 
 Deno.test("rejects an unknown cursor in one line", async () => {

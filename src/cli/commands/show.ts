@@ -28,6 +28,7 @@ import { readSteps, stepLine } from "../shared/steps.ts";
 import { Mask } from "../../text/mask.ts";
 import { stepJson } from "../../text/steps.ts";
 import { isoTime, relative } from "../../text/times.ts";
+import { readPauses } from "../../operator/query/pauses.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
 
 /** The text of `--help`. */
@@ -152,7 +153,7 @@ function batchText({ batch, flow_node: node }: { readonly [field: string]: unkno
 /** Returns for each entry why it isn't running. */
 async function reasonsOf(store: Store, entries: readonly Entry[], mask: Mask): Promise<(readonly string[])[]> {
   const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
-  const around = { queues, workers, now: systemClock.now() };
+  const around = { queues, workers, now: systemClock.now(), pauses: await readPauses(store, queues) };
   return await Promise.all(
     entries.map(async (entry) => {
       const reasons = whyNotRunning(entry, { ...around, ...await readJobWaits(store, entry) });

@@ -8,8 +8,8 @@ import type { HealthFinding } from "../../store/admin/health.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
-import type { AuditEntry } from "../../store/admin/audit.ts";
 import type { Batch } from "../../store/port/batches.ts";
+import type { LastPause } from "../../store/admin/audit.ts";
 import type { JobEnds } from "../query/cron_ends.ts";
 
 /** A link to the page where the problem is solved, or a button that solves it. */
@@ -86,7 +86,7 @@ export interface Situation {
   /** Classes of waiting jobs for which no worker of their queue has a handler. */
   readonly unhandled: readonly Unhandled[];
   /** The last pause of each paused queue in the audit log, by the queue's name. */
-  readonly pauses: ReadonlyMap<string, Pick<AuditEntry, "at" | "user">>;
+  readonly pauses: ReadonlyMap<string, LastPause>;
   /** Problems of the store's server that alerts report. */
   readonly serverFindings: readonly HealthFinding[];
   /** Batches and flows that wait for their dead members. */

@@ -324,8 +324,16 @@ Deno.test("names the job that a queue waits for: the longest of busy processors,
   assertEquals(words(alerts({ stats: { ...STATS, queues: [{ ...behind, limit }] }, workers: [busy] })), [[
     'Queue "default" is 1m20s behind (12 jobs waiting)',
     "It is at its limit: 1 of 1 running. The longest: Hang h1 has run for 1m30s on web1:7:a.",
-    "jobs limit default",
+    "jobs limit default --running 2",
   ]]);
+  const raise = (more: object) => {
+    const queues = [{ ...behind, limit: { taken: 0, started: 0, freeInMs: undefined, ...more } }];
+    return alerts({ stats: { ...STATS, queues }, workers: [busy] })[0]!.command;
+  };
+  const starts = { count: 100, perMs: 60_000 };
+  assertEquals(raise({ starts, started: 100, freeInMs: 1 }), "jobs limit default --starts 200/1m");
+  assertEquals(raise({ starts, started: 100, running: 5, taken: 4 }), "jobs limit default --starts 200/1m");
+  assertEquals(raise({ starts, started: 9, running: 5, taken: 5 }), "jobs limit default --running 10");
   const moment = { ...STATS, queues: [{ ...QUEUE, latencyMs: 29_000 }] };
   assertEquals(alerts({ stats: moment, workers: [{ ...busy, work: [{ ...work[0]!, since: NOW - 29_000 }] }] }), []);
 });

@@ -10,8 +10,8 @@ import { longestRunning } from "../../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
-import { limitUse } from "../../text/limits.ts";
-import { pauseText } from "../../text/queues.ts";
+import { limitUse, raiseLimit } from "../../text/limits.ts";
+import { pausedSince, pauseText } from "../../text/queues.ts";
 import { shellWord } from "../../text/shell.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
@@ -28,7 +28,7 @@ const MAX_BEHIND = 3;
 
 /** Returns the problems of queues: paused, without a worker, behind. */
 export function queueAlerts(situation: Situation): Alert[] {
-  const { stats, workers } = situation;
+  const { stats, workers, pauses, now } = situation;
   const online = workers.filter((worker) => worker.alive);
   const fetched = new Set(online.filter((worker) => !worker.quiet).flatMap((worker) => worker.queues));
   const alerts: Alert[] = [];
@@ -37,7 +37,7 @@ export function queueAlerts(situation: Situation): Alert[] {
     alerts.push({
       kind: "bad",
       about: "queues",
-      title: `All queues are ${pauseText(all)}${pausedSince(all, situation)}`,
+      title: `All queues are ${pauseText(all)}${pausedSince(pauses.get(ALL_QUEUES), now)}`,
       command: "jobs resume",
       actions: [{ label: "Resume all queues", path: "/queues/resume", acts: true }],
     });
@@ -70,19 +70,13 @@ function waitingText({ size, latencyMs }: QueueInfo): string {
   return latencyMs < 1_000 ? waiting : `${waiting}, ${size === 1 ? "" : "the oldest "}for ${formatDuration(latencyMs)}`;
 }
 
-/** Returns `, for 5m now, by ann`, as far as the audit log tells. */
-function pausedSince({ name }: QueueInfo, { pauses, now }: Situation): string {
-  const pause = pauses.get(name);
-  return pause === undefined ? "" : `, for ${formatDuration(Math.max(0, now - pause.at))} now, by ${pause.user}`;
-}
-
-function pausedAlert(queue: QueueInfo, situation: Situation): Alert | undefined {
+function pausedAlert(queue: QueueInfo, { pauses, now }: Situation): Alert | undefined {
   const { name, paused } = queue;
   if (!paused) return undefined;
   return {
     kind: "warn",
     about: "queues",
-    title: `Queue "${name}" is ${pauseText(queue)}${pausedSince(queue, situation)} (${waitingText(queue)})`,
+    title: `Queue "${name}" is ${pauseText(queue)}${pausedSince(pauses.get(name), now)} (${waitingText(queue)})`,
     command: `jobs resume ${shellWord(name)}`,
     actions: [{ label: `Resume queue ${name}`, path: `${pathOf(name)}/resume`, acts: true }, showAction(name)],
   };
@@ -137,7 +131,7 @@ function behindAlert(queue: QueueInfo, { workers, stats, now }: Situation): Aler
       detail: `It is at its limit: ${limitUse(limit!)}.${
         longest === undefined ? "" : ` The longest: ${stallText(longest, now)}.`
       }`,
-      command: `jobs limit ${shellWord(name)}`,
+      command: raiseLimit(name, limit!),
       actions: [{ label: "Change the limit", path: pathOf(name) }],
     };
   }

@@ -8,15 +8,15 @@ import { Client } from "../../client/client.ts";
 import { Crontab, type CrontabEntry } from "../../client/crontab.ts";
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { Stats } from "../../store/admin/admin.ts";
-import { readEvents } from "../../store/admin/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
-import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { readEnds } from "../query/cron_ends.ts";
+import { readPauses } from "../query/pauses.ts";
 import type { Sample, Situation, Unhandled } from "./alert.ts";
 import { recentRuns } from "./cron_alerts.ts";
 import { CRASH_ERROR } from "./failure_alerts.ts";
@@ -28,8 +28,6 @@ const JOBS_PER_QUEUE = 10;
 const MAX_SCHEDULED = 50;
 /** Dead jobs that are checked for crashes. */
 const MAX_DEAD = 20;
-/** The latest events of the audit log that are searched for the pause of a queue. */
-const MAX_EVENTS = 500;
 /** Cron entries that are checked: the first by name, and those that are due first. */
 const MAX_CRON = 1_000;
 const MAX_DUE_CRON = 100;
@@ -66,7 +64,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     unhandledClasses(source, stats, workers),
     crashedJobs(store),
     readEnds(store, recentRuns(cron, now)),
-    readPauses(store, stats),
+    readPauses(store, stats.queues),
     stuckBatches(store),
     isPostgres ? serverFindingsOf(store) : [],
   ]);
@@ -139,20 +137,6 @@ async function unhandledClasses(
 function queueOf(payload: string, place: Entry["place"]): string {
   return place.in === "queue" ? place.queue : textIn(payload, "queue") ?? "default";
 }
-
-/** Reads when, and by whom, the paused queues were paused, as far as the audit log goes back. */
-async function readPauses(store: Store, { queues }: Stats): Promise<Situation["pauses"]> {
-  const paused = queues.filter((queue) => queue.paused).map(({ name }) => name);
-  if (paused.length === 0) return new Map();
-  const { events } = await readEvents(store, { limit: MAX_EVENTS });
-  return new Map(paused.flatMap((name) => {
-    const target = pauseTarget(name);
-    const last = events.find((event) => event.target === target && PAUSING.includes(event.action));
-    return last?.action === "pause" && last.outcome === undefined ? [[name, last] as const] : [];
-  }));
-}
-
-const PAUSING: readonly string[] = ["pause", "resume"];
 
 /** Reads the batches and flows that wait for their dead members, the latest first. */
 export async function stuckBatches({ batches }: Pick<Store, "batches">): Promise<Batch[]> {

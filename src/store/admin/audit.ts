@@ -34,6 +34,9 @@ export interface AuditEntry extends AuditEvent {
   readonly at: number;
 }
 
+/** When, and by whom, a queue was paused. */
+export type LastPause = Pick<AuditEntry, "at" | "user">;
+
 /** One page of events, the latest first. */
 export interface AuditPage {
   /** The events, latest first. */

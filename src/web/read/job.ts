@@ -9,6 +9,7 @@ import type { Entry, Place } from "../../store/port/entries.ts";
 import { findEntries } from "../../operator/actions/job_ids.ts";
 import { withFreshReport } from "../../store/ops/fresh_report.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
+import { readPauses } from "../../operator/query/pauses.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf, outputLines } from "./results.ts";
@@ -53,7 +54,7 @@ export async function lookUp(
   const entries = await findEntries(store, jid, ref);
   const id = entries.find(({ worker }) => worker !== undefined)?.worker;
   const workers = isFresh ? await withFreshReport(store, clock, { workers: around.workers, id }) : around.workers;
-  const surroundings = { queues, workers, now: clock.now() };
+  const surroundings = { queues, workers, now: clock.now(), pauses: await readPauses(store, queues) };
   return await Promise.all(entries.map(async (entry) => {
     const job = viewEntry(entry, services.mask);
     const running = entry.place.in === "running" ? runningJob(services, job.jid, workers) : undefined;
