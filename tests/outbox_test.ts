@@ -5,6 +5,10 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import postgres from "postgres";
+import { systemClock } from "../src/clock.ts";
+import { defaultSettings, type Settings } from "../src/config/settings.ts";
+import { Gateway } from "../src/remote/gateway.ts";
+import { createWeb } from "../src/web/web.ts";
 import { openOutbox, outboxSql } from "../src/store/open_outbox.ts";
 import { outboxShape, retriedRowsShape } from "../src/operator/shapes/outbox.ts";
 import { Bench } from "./support/bench.ts";
@@ -61,7 +65,7 @@ for (const kind of ["SQLite", "Redis"]) {
     const producers = [1, 2, 3].map(async () => {
       while (!isOver) await place();
     });
-    for (let kills = 0; kills < 4; kills++) {
+    for (let kills = 0; kills < 3; kills++) {
       const pushed = await bench.store.admin.stats();
       await until(
         async () => (await bench.store.admin.stats()).processed > pushed.processed + 20,
@@ -150,4 +154,27 @@ Deno.test("continues without the database, says so once, and listens again when 
   await database.sql`SELECT jobs_outbox_push('Note', ${JSON.stringify([bench.notes, "after"])}::text::json)`;
   await bench.noted("after");
   assertEquals(worker.complaints.map(({ msg }) => msg), ["Outbox failed, retrying"]);
+});
+
+Deno.test("a gateway pushes them for workers in other programs", async () => {
+  await using bench = await Bench.open();
+  await using database = await newDatabase();
+  await database.sql`SELECT jobs_outbox_push('Try')`;
+  const settings: Settings = { ...defaultSettings(), outbox: database.url };
+  await using gateway = new Gateway({ store: bench.store, clock: systemClock, settings });
+  await using web = createWeb({ store: bench.store, gateway: () => Promise.resolve(gateway) });
+  const send = async (verb: string, body: object) => {
+    const request = new Request(`http://localhost/api/v1/work/${verb}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return await (await web.handle(request, "127.0.0.1")).json();
+  };
+  const { worker } = await send("register", {
+    ...{ protocol: 1, runtime: "test 1", client: "test 1", hostname: "box", pid: 7, concurrency: 10 },
+    ...{ nonce: "000000000001", classes: { Try: {} } },
+  });
+  const { jobs: taken } = await send("take", { worker, take: 1, limit: 10, wait: 30 });
+  assertEquals(taken.map(({ payload }: { payload: string }) => JSON.parse(payload).class), ["Try"]);
 });

@@ -98,6 +98,7 @@ const SHARED = [
   "killAfterMs",
   "maxRescues",
   "shutdownTimeoutMs",
+  "outbox",
 ] as const satisfies readonly (keyof Settings)[];
 
 /** Returns the settings of a program's worker, in a process with these settings. */

@@ -290,7 +290,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     },
     end: launcher.end,
   });
-  const outbox = settings.outbox === undefined || options.guest
+  const outbox = settings.outbox === undefined
     ? undefined
     : new OutboxComponent({ url: settings.outbox, client, settings, clock, log: log("outbox"), loop });
   const all: Component[] = [
@@ -330,13 +330,13 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     ...AutoStop.needed(settings) ? [loop(autoStop)] : [],
     ...options.guest ? [...chores, tending].map(idle) : [tending],
     loop(new MetricsRecorder({ store, classCounters, clock, log: log("metrics-recorder"), outage })),
-    ...outbox ? [outbox] : [],
+    ...outbox ? [options.guest ? idle(outbox) : outbox] : [],
     ...options.guest ? [adoption(options.guest, fetcher)] : [],
     work,
   ];
   return {
     ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
     ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses, endpoints, batchTender, outbox },
-    chores: [...chores, tending],
+    chores: [...chores, tending, ...outbox ? [{ start: () => void outbox.startLate() }] : []],
   };
 }

@@ -36,11 +36,21 @@ export class OutboxComponent implements Component {
   }
 
   async start(): Promise<void> {
+    if (this.#relay) return;
     const { url, client, settings: { maxPayloadBytes }, clock, log, loop } = this.#options;
     const { Relay } = await import("./relay.ts");
     const outbox = await openOutbox(url);
     this.#relay = loop(new Relay({ outbox, client, maxPayloadBytes, clock, log }) as never) as Loop<Relay>;
     this.#relay.start();
+  }
+
+  /** Starts it in a process that runs already: an invalid address is logged. */
+  async startLate(): Promise<void> {
+    try {
+      await this.start();
+    } catch (error) {
+      this.#options.log.error("Outbox can't be opened", { error: (error as Error).message });
+    }
   }
 
   async stop(budget?: ShutdownBudget): Promise<void> {

@@ -66,7 +66,8 @@ export class Relay implements LoopBody<RelayResult> {
     const { outbox, maxPayloadBytes } = this.#options;
     this.#isAwake = false;
     let storeFailure: { readonly error: unknown } | undefined;
-    const bounds = { rows: MAX_ROWS, bytes: MAX_BYTES, jobBytes: maxPayloadBytes };
+    // The text of a job may have spaces that its payload doesn't have.
+    const bounds = { rows: MAX_ROWS, bytes: MAX_BYTES, jobBytes: 2 * maxPayloadBytes };
     let refusals: readonly Refusal[] = [];
     try {
       const taken = await outbox.relay(bounds, async (rows) => {
@@ -122,7 +123,7 @@ export class Relay implements LoopBody<RelayResult> {
     const places: number[] = [];
     for (const [i, { id, job }] of rows.entries()) {
       try {
-        if (job === undefined) throw new Error(`Job too large: expected at most ${maxPayloadBytes} bytes`);
+        if (job === undefined) throw new Error(`Job too large: expected a payload of at most ${maxPayloadBytes} bytes`);
         requests.push(await this.#requestOf(id, job));
         places.push(i);
       } catch (error) {
