@@ -32,20 +32,26 @@ export function stallText(stall: Stall, now: number): string {
 }
 
 /** Returns what to know about the remedy, as a clause. */
-export function stallHint({ is }: Stall): string {
+export function stallHint({ is, jid }: Stall): string {
   switch (is) {
     case "blocked":
-      return "its worker ends it at the shutdown timeout and returns its jobs; isolate: true keeps the class from blocking others";
+      return `the stop ends it at the shutdown timeout${
+        jid === undefined
+          ? " and returns its jobs"
+          : "; without the cancel the job returns to its queue and blocks again"
+      }; isolate: true keeps the class from blocking others; jobs web in a process apart replies meanwhile`;
     case "ignores-signal":
-      return "pass ctx.signal on in the handler, or set isolate: true, so that it can be killed; a stop of its worker returns the job";
+      return "a stop of its worker ends it; pass ctx.signal on in the handler, or set isolate: true, so that it can be killed";
     case "running":
-      return "the dump shows what it does; a timeout for the class ends such jobs";
+      return "the dump shows what it does, and jobs cancel ends it; a timeout for the class ends such jobs";
   }
 }
 
-/** Returns the command that helps. */
-export function stallCommand({ is, worker }: Stall): string {
-  return `jobs ${is === "running" ? "dump" : "stop"} ${shellWord(worker)}`;
+/** Returns the command that helps. A stop returns a blocking job to its queue; one that ignores its signal has ended for good. */
+export function stallCommand({ is, worker, jid }: Stall): string {
+  if (is === "running") return `jobs dump ${shellWord(worker)}`;
+  const cancel = is === "blocked" && jid !== undefined ? `jobs cancel ${shellWord(jid)} && ` : "";
+  return `${cancel}jobs stop ${shellWord(worker)}`;
 }
 
 /** Returns the command and its hint in one clause. */

@@ -39,25 +39,25 @@ Deno.test("a job that waits or runs names the job that holds it up, since when, 
   const running: Entry = { ref: "l1", place: { in: "running" }, worker: "w:1:a", payload };
   const reasons = (entry: Entry, ...workers: Parameters<typeof whyNotRunning>[1]["workers"][number][]) =>
     whyNotRunning(entry, { workers, queues: [], now: NOW });
-  const stop = "jobs stop w:1:a (its worker ends it at the shutdown timeout and returns its jobs; " +
-    "isolate: true keeps the class from blocking others).";
-  const spins = `Spin s1 blocks the event loop of w:1:a, for 3m: ${stop}`;
+  const rest = "isolate: true keeps the class from blocking others; jobs web in a process apart replies meanwhile).";
+  const spins = "Spin s1 blocks the event loop of w:1:a, for 3m: jobs cancel s1 && jobs stop w:1:a (the stop ends it " +
+    `at the shutdown timeout; without the cancel the job returns to its queue and blocks again; ${rest}`;
   assertEquals(reasons(queued, { ...worker, blocked, work: work(NOW) }), [spins]);
   assertEquals(reasons(running, { ...worker, blocked, work: work(NOW) }), [spins]);
   const unnamed = { ...worker, blocked: { since: NOW - 2_000 } };
   assertEquals(reasons(running, unnamed), [
-    `One of its running jobs blocks the event loop of w:1:a, for 2s: ${stop}`,
+    `One of its running jobs blocks the event loop of w:1:a, for 2s: jobs stop w:1:a (the stop ends it at the shutdown timeout and returns its jobs; ${rest}`,
   ]);
   assertEquals(reasons(queued, { ...worker, work: work(NOW - 9_000) }), ["All processors of its queue are busy."]);
   assertEquals(reasons(queued, { ...worker, work: work(NOW - 70_000) }), [
     "All processors of its queue are busy. The longest: Spin s1 has run for 1m10s on w:1:a; " +
-    "jobs dump w:1:a (the dump shows what it does; a timeout for the class ends such jobs).",
+    "jobs dump w:1:a (the dump shows what it does, and jobs cancel ends it; a timeout for the class ends such jobs).",
   ]);
   assertEquals(reasons(running, { ...worker, work: work(NOW - 70_000) }), []);
   assertEquals(reasons(running, { ...worker, work: work(NOW - 70_000, "Cancelled") }), [
     "Spin s1 on w:1:a ignores its signal (Cancelled) and has run for 1m10s: " +
-    "jobs stop w:1:a (pass ctx.signal on in the handler, or set isolate: true, so that it can be killed; " +
-    "a stop of its worker returns the job).",
+    "jobs stop w:1:a (a stop of its worker ends it; pass ctx.signal on in the handler, or set isolate: true, " +
+    "so that it can be killed).",
   ]);
   assertEquals(reasons(running, { ...worker, alive: false }), ["Its worker is offline: another one rescues it."]);
 });

@@ -131,8 +131,8 @@ const INCIDENTS: readonly Incident[] = [
       return await lab.waiting();
     },
     alert: /Block \S+ blocks the event loop of \S+, for/,
-    command: /^jobs stop \S+$/,
-    why: /Block \S+ blocks the event loop of \S+, for \S+: jobs stop /,
+    command: /^jobs cancel \w+ && jobs stop \S+$/,
+    why: /Block \S+ blocks the event loop of \S+, for \S+: jobs cancel \w+ && jobs stop /,
     sample: /^jobs_workers_blocked 1$/m,
     rule: "JobsEventLoopBlocked",
   },
@@ -322,8 +322,9 @@ const INCIDENTS: readonly Incident[] = [
       });
       return jids[0]!;
     },
-    alert: /100 % of attempts failed (?:today|in the last).*of \d+ attempts/,
-    command: /^jobs errors$/,
+    alert:
+      /100 % of attempts failed (?:today|in the last).*of \d+ attempts, most of class Boom.*, for \S+ jobs pause default/,
+    command: /^jobs errors --class Boom$/,
     why: /Error: remote is down/,
     sample: /^jobs_failed_total \d\d+$/m,
     rule: "JobsFailing",

@@ -10,6 +10,8 @@ import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { LastPause } from "../../store/admin/audit.ts";
+import type { Stall } from "../../store/ops/stalls.ts";
+import type { Crashes } from "../../text/crashes.ts";
 import type { JobEnds } from "../query/cron_ends.ts";
 
 /** A link to the page where the problem is solved, or a button that solves it. */
@@ -31,6 +33,8 @@ export interface Alert {
   readonly title: string;
   /** Sentences. */
   readonly detail?: string;
+  /** Alerts with the same one are folded into the first. */
+  readonly cause?: string;
   /** The command that helps. */
   readonly command?: string;
   /** The best first: if it is a button, an operator sees that instead of the command. */
@@ -83,6 +87,14 @@ export interface Situation {
     readonly ref: string;
     readonly at: number;
   }[];
+  /** Jobs that wait or run, and whose workers ended with them repeatedly. */
+  readonly suspects: readonly ({ readonly class: string; readonly jid: string } & Crashes)[];
+  /** Some of the jobs that wait for a retry, with the time of their first failure. */
+  readonly retrying: readonly {
+    readonly class: string;
+    readonly queue: string;
+    readonly since: number | undefined;
+  }[];
   /** Classes of waiting jobs for which no worker of their queue has a handler. */
   readonly unhandled: readonly Unhandled[];
   /** The last pause of each paused queue in the audit log, by the queue's name. */
@@ -95,6 +107,11 @@ export interface Situation {
 
 /** Alerts of each kind about single classes, entries, jobs or batches. Their pages show the rest. */
 export const MAX_OF_A_KIND = 4;
+
+/** Returns the {@linkcode Alert.cause} of alerts about a running job: with its worker, it holds up others. */
+export function stallCause({ is, worker, jid }: Stall): string {
+  return `${is} ${worker}${is === "running" ? ` ${jid}` : ""}`;
+}
 
 /** Returns a phrase as the beginning of a sentence. */
 export function sentence(words: string): string {

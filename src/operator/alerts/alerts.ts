@@ -6,7 +6,7 @@
 import type { Alert, Situation } from "./alert.ts";
 import { batchAlerts } from "./batch_alerts.ts";
 import { cronAlerts } from "./cron_alerts.ts";
-import { crashAlerts, failureAlerts, retryAlerts, unhandledAlerts } from "./failure_alerts.ts";
+import { crashAlerts, failureAlerts, retryAlerts, suspectAlerts, unhandledAlerts } from "./failure_alerts.ts";
 import { outboxAlerts } from "./outbox_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 import { hangAlerts } from "./hang_alerts.ts";
@@ -24,11 +24,27 @@ export function alertsOf(situation: Situation): Alert[] {
     ...hangAlerts(situation),
     ...failureAlerts(situation),
     ...crashAlerts(situation),
+    ...suspectAlerts(situation),
     ...retryAlerts(situation),
     ...unhandledAlerts(situation),
     ...queueAlerts(situation),
     ...batchAlerts(situation),
     ...cronAlerts(situation),
   ];
-  return alerts.sort((a, b) => Number(b.kind === "bad") - Number(a.kind === "bad"));
+  return fold(alerts).sort((a, b) => Number(b.kind === "bad") - Number(a.kind === "bad"));
+}
+
+/** Folds alerts with one cause into the first: one command helps against all. */
+function fold(alerts: readonly Alert[]): Alert[] {
+  const folded = new Map<string | symbol, Alert[]>();
+  for (const alert of alerts) {
+    const cause = alert.cause ?? Symbol();
+    folded.set(cause, [...folded.get(cause) ?? [], alert]);
+  }
+  return [...folded.values()].map(([first, ...others]) =>
+    others.length === 0 ? first! : {
+      ...first!,
+      detail: `${first!.detail} ${others.map(({ title }) => `${title}.`).join(" ")}`,
+    }
+  );
 }

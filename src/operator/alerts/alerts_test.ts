@@ -54,6 +54,8 @@ function alerts(situation: Partial<Situation>) {
     cronEnds: new Map(),
     unhandled: [],
     crashes: [],
+    suspects: [],
+    retrying: [],
     engine: "sqlite",
     serverFindings: [],
     roundTripMs: 1,
@@ -87,13 +89,47 @@ Deno.test("reports a worker whose event loop is blocked, and a job that ignores 
   }];
   const found = alerts({ workers: [{ ...WORKER, blocked }, { ...WORKER, id: "web2:7:b", work }] });
   assertEquals(summary(found), [
-    ["bad", "Spin s1 blocks the event loop of web1:7:a, for 1m", ["Show workers → /workers", "Show job → /jobs/s1"]],
+    ["bad", "Spin s1 blocks the event loop of web1:7:a, for 1m", [
+      "Show job → /jobs/s1",
+      "Cancel job → /jobs/cancel",
+      "Stop worker → /workers/web1%3A7%3Aa/stop",
+    ]],
     ["warn", "Hang h1 on web2:7:b ignores its signal (Timeout) and has run for 0ms", [
-      "Show workers → /workers",
       "Show job → /jobs/h1",
+      "Stop worker → /workers/web2%3A7%3Ab/stop",
     ]],
   ]);
   assertEquals(alerts({ workers: [{ ...WORKER, alive: false, blocked }] }).length, 1, "that it is offline says enough");
+});
+
+Deno.test("folds what one job or worker causes into one alert, with one command", () => {
+  const work = [1, 2, 3].map((n) => ({
+    ...{ task: `processor-${n}`, queue: "default", payload: `{"class":"Deaf","jid":"d${n}"}`, since: NOW - n * 60_000 },
+    abortReason: n === 1 ? "Cancelled" : "Timeout",
+  }));
+  const busy = { ...WORKER, concurrency: 3, busy: 3, work };
+  const behind = [{ ...QUEUE, latencyMs: 80_000 }, { ...QUEUE, name: "low", latencyMs: 90_000 }];
+  const workers = [{ ...busy, queues: ["default", "low"] }];
+  const [alert, ...others] = alerts({ stats: { ...STATS, queues: behind }, workers });
+  assertEquals(others, []);
+  assertEquals([alert!.title, alert!.command], [
+    "3 jobs on web1:7:a ignore their signals",
+    "jobs stop web1:7:a",
+  ]);
+  assert(
+    alert!.detail!.endsWith(
+      'Queue "default" is 1m20s behind (12 jobs waiting). Queue "low" is 1m30s behind (12 jobs waiting).',
+    ),
+    alert!.detail,
+  );
+});
+
+Deno.test("reports a job whose worker ended with it before it is dead", () => {
+  assertEquals(words(alerts({ suspects: [{ class: "Poison", jid: "p1", rescues: 2, suspected: 1 }] })), [[
+    "Poison p1: its worker ended with it, 2 of 3 times: at the last (maxRescues) it is dead",
+    "A cancel keeps it from the next worker; isolate: true for the class protects them.",
+    "jobs cancel p1",
+  ]]);
 });
 
 Deno.test("reports once a host whose circuit is open in several workers", () => {
@@ -154,15 +190,25 @@ Deno.test("reports offline workers, failures and growing retries, the worst firs
     ["bad", "3 workers are offline", ["Show workers → /workers"]],
     ["bad", "94 % of attempts failed in the last 15 minutes", [
       "Show errors → /retrying",
-      "Pause all queues → /queues/pause",
     ]],
     ["bad", "Retries are growing: 46,801 jobs, +34,801 in 10m", ["Group by error → /retrying"]],
   ]);
 });
 
 Deno.test("falls back to the day's failures without recorded attempts", () => {
-  const [first] = alerts({ today: { processed: 200, failed: 50 } });
-  assertEquals(first!.title, "25 % of attempts failed today");
+  const today = { processed: 200, failed: 50 };
+  assertEquals(words(alerts({ today })), [
+    ["25 % of attempts failed today", "50 of 200 attempts.", "jobs errors"],
+  ]);
+  const failing = (name: string, queue: string, ago: number) => ({ class: name, queue, since: NOW - ago });
+  const retrying = [failing("A", "a", 90_000), failing("B", "b c", 40_000), failing("B", "b c", 50_000)];
+  const [found] = alerts({ today: { processed: 200, failed: 150 }, retrying });
+  assertEquals(words([found!]), [[
+    "75 % of attempts failed today",
+    "150 of 200 attempts, most of class B, for 50s. jobs pause 'b c' stops the damage.",
+    "jobs errors --class B",
+  ]]);
+  assertEquals(found!.actions[1], { label: "Pause queue b c", path: "/queues/b%20c/pause", acts: true });
 });
 
 Deno.test("names a class that fails while the others don't", () => {
@@ -218,7 +264,7 @@ Deno.test("reports a class without a handler", () => {
   const [alert] = alerts({ unhandled: [{ class: "Gone", queue: "default" }] });
   assertEquals(
     [alert!.title, alert!.command, alert!.actions.map(({ acts }) => acts ?? false)],
-    ['No worker of queue "default" has a handler for Gone', "jobs run handlers.js -q default", [false, true]],
+    ['No worker of queue "default" has a handler for Gone', "jobs run handlers.js -q default", [false]],
   );
 });
 
@@ -317,7 +363,7 @@ Deno.test("names the job that a queue waits for: the longest of busy processors,
   assertEquals(words(alerts({ stats: { ...STATS, queues: [behind] }, workers: [busy] })), [[
     'Queue "default" is 1m20s behind (12 jobs waiting)',
     "All processors are busy. The longest: Hang h1 has run for 1m30s on web1:7:a. " +
-    "The dump shows what it does; a timeout for the class ends such jobs.",
+    "The dump shows what it does, and jobs cancel ends it; a timeout for the class ends such jobs.",
     "jobs dump web1:7:a",
   ]]);
   const limit = { running: 1, taken: 1, started: 0, freeInMs: undefined };
@@ -392,7 +438,7 @@ Deno.test("states since when most attempts of a class fail", () => {
   assertEquals(words(found), [[
     "80 % of attempts failed in the last 15 minutes",
     "240 of 300 attempts, most of class Boom (240), for 12m.",
-    "jobs errors",
+    "jobs errors --class Boom",
   ]]);
 });
 

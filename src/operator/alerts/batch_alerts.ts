@@ -21,7 +21,10 @@ export function batchAlerts({ stuck, now }: Situation): Alert[] {
       } dead ${flow ? "node" : "job"}${dead === 1 ? "" : "s"}${since}`,
       detail: `${stuckText(batch)}.`,
       command: `jobs ${flow ? "flow" : "batch"} retry ${id}`,
-      actions: [{ label: `Show ${flow ? "flow" : "batch"}`, path: `${flow ? "/flows" : "/batches"}/${id}` }],
+      actions: [
+        { label: "Retry dead", path: `${flow ? "/flows" : "/batches"}/${id}/retry`, acts: true },
+        { label: `Show ${flow ? "flow" : "batch"}`, path: `${flow ? "/flows" : "/batches"}/${id}` },
+      ],
     };
   });
   const others = stuck.length - alerts.length;

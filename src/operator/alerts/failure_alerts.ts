@@ -5,6 +5,7 @@
  */
 import { formatDuration } from "../../job/duration.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
+import { crashText } from "../../text/crashes.ts";
 import { number } from "../../text/format.ts";
 import { shellWord } from "../../text/shell.ts";
 import { type Alert, type AlertAction, MAX_OF_A_KIND, type Situation } from "./alert.ts";
@@ -24,7 +25,7 @@ const MANY_RETRIES = 10_000;
 const GROWTH = 0.1;
 
 /** Many attempts fail: of all, or of some classes. */
-export function failureAlerts({ metrics, today }: Situation): Alert[] {
+export function failureAlerts({ metrics, today, retrying, now }: Situation): Alert[] {
   const recent = metrics.map((measured) => ({
     name: measured.class,
     measured,
@@ -39,18 +40,25 @@ export function failureAlerts({ metrics, today }: Situation): Alert[] {
     const isBad = failed / attempts >= BAD_RATE;
     const errors: AlertAction = { label: "Show errors", path: "/retrying", query: { by: "error" } };
     const [first] = recent;
-    const most = hasRecent && first !== undefined
-      ? `, most of class ${first.name} (${number(first.failed)})${sinceText(first.measured)}`
-      : "";
+    // The counts of the first minute aren't stored yet.
+    const name = hasRecent ? first?.name : mostFrequent(retrying.map((job) => job.class));
+    const jobs = retrying.filter((job) => job.class === name);
+    const since = hasRecent && first !== undefined ? sinceText(first.measured) : firstFailure(jobs, now);
+    const most = name === undefined
+      ? ""
+      : `, most of class ${name}${hasRecent ? ` (${number(first!.failed)})` : ""}${since}`;
+    const queue = mostFrequent(jobs.map((job) => job.queue));
     return [{
       kind: isBad ? "bad" : "warn",
       about: "jobs",
       title: `${percent(failed / attempts)} of attempts failed ${
         hasRecent ? `in the last ${FAILURE_MINUTES} minutes` : "today"
       }`,
-      detail: `${number(failed)} of ${number(attempts)} attempts${most}.`,
-      command: "jobs errors",
-      actions: isBad ? [errors, { label: "Pause all queues", path: "/queues/pause", acts: true }] : [errors],
+      detail: `${number(failed)} of ${number(attempts)} attempts${most}.${
+        queue === undefined ? "" : ` jobs pause ${shellWord(queue)} stops the damage.`
+      }`,
+      command: name === undefined ? "jobs errors" : `jobs errors --class ${shellWord(name)}`,
+      actions: isBad && queue !== undefined ? [errors, pauseAction(queue)] : [errors],
     }];
   }
   return recent.filter((one) => one.processed >= MIN_ATTEMPTS && one.failed / one.processed >= WARN_RATE)
@@ -65,6 +73,21 @@ export function failureAlerts({ metrics, today }: Situation): Alert[] {
         { label: "Show class", path: `/classes/${encodeURIComponent(name)}` },
       ],
     }));
+}
+
+/** Returns the text that occurs most often; undefined if there is none. */
+function mostFrequent(texts: readonly string[]): string | undefined {
+  const groups = [...Map.groupBy(texts, (text) => text)];
+  return groups.toSorted(([, a], [, b]) => b.length - a.length)[0]?.[0];
+}
+
+function firstFailure(jobs: Situation["retrying"], now: number): string {
+  const since = Math.min(...jobs.flatMap((job) => job.since ?? []));
+  return since === Infinity ? "" : `, for ${formatDuration(Math.max(0, now - since))}`;
+}
+
+function pauseAction(queue: string): AlertAction {
+  return { label: `Pause queue ${queue}`, path: `/queues/${encodeURIComponent(queue)}/pause`, acts: true };
 }
 
 /** Returns since when a class fails: the first minute with failures after the last one with successes only. */
@@ -114,6 +137,18 @@ export function crashAlerts({ crashes, now }: Situation): Alert[] {
   });
 }
 
+/** Jobs that may crash their workers again, before they are dead. */
+export function suspectAlerts({ suspects }: Situation): Alert[] {
+  return suspects.toSorted((a, b) => b.rescues - a.rescues).slice(0, MAX_OF_A_KIND).map((job) => ({
+    kind: "warn",
+    about: "jobs",
+    title: `${job.class} ${job.jid}: ${crashText(job).replace(/^I/, "i")}`,
+    detail: "A cancel keeps it from the next worker; isolate: true for the class protects them.",
+    command: `jobs cancel ${shellWord(job.jid)}`,
+    actions: [{ label: "Show job", path: `/jobs/${encodeURIComponent(job.jid)}` }],
+  }));
+}
+
 /** Classes without a handler. */
 export function unhandledAlerts({ unhandled, now }: Situation): Alert[] {
   return unhandled.slice(0, MAX_OF_A_KIND).map(({ class: name, queue, since, isScheduled, isKnown = true }) => ({
@@ -129,7 +164,6 @@ export function unhandledAlerts({ unhandled, now }: Situation): Alert[] {
         path: isScheduled ? "/scheduled" : `/queues/${encodeURIComponent(queue)}`,
         query: { class: name },
       },
-      { label: `Pause queue ${queue}`, path: `/queues/${encodeURIComponent(queue)}/pause`, acts: true },
     ],
   }));
 }

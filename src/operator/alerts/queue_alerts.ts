@@ -15,7 +15,7 @@ import { pausedSince, pauseText } from "../../text/queues.ts";
 import { shellWord } from "../../text/shell.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
-import { type Alert, type AlertAction, sentence, type Situation } from "./alert.ts";
+import { type Alert, type AlertAction, sentence, type Situation, stallCause } from "./alert.ts";
 
 /** A queue whose oldest job has waited longer than this is behind. */
 export const BEHIND_MS = 30_000;
@@ -141,6 +141,7 @@ function behindAlert(queue: QueueInfo, { workers, stats, now }: Situation): Aler
   }
   return {
     ...alert,
+    cause: stallCause(busy.stall),
     detail: busy.is === "blocked"
       ? `${sentence(stallText(busy.stall, now))}.`
       : `All processors are busy. The longest: ${stallText(busy.stall, now)}. ${sentence(stallHint(busy.stall))}.`,

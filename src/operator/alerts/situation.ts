@@ -6,6 +6,7 @@
 import type { Clock } from "../../clock.ts";
 import { Client } from "../../client/client.ts";
 import { Crontab, type CrontabEntry } from "../../client/crontab.ts";
+import { parsePayload } from "../../job/job.ts";
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { Store } from "../../store/admin/store.ts";
@@ -15,6 +16,7 @@ import type { Entry } from "../../store/port/entries.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
+import { crashesOf } from "../../text/crashes.ts";
 import { readEnds } from "../query/cron_ends.ts";
 import { readPauses } from "../query/pauses.ts";
 import type { Sample, Situation, Unhandled } from "./alert.ts";
@@ -26,6 +28,8 @@ const MAX_QUEUES = 20;
 const JOBS_PER_QUEUE = 10;
 /** Scheduled jobs that are checked for it: a worker that finds no handler postpones the job by seconds to minutes. */
 const MAX_SCHEDULED = 50;
+/** Retrying jobs, those that are due first, that are read to name what fails. */
+const MAX_RETRYING = 50;
 /** Dead jobs that are checked for crashes. */
 const MAX_DEAD = 20;
 /** Cron entries that are checked: the first by name, and those that are due first. */
@@ -60,9 +64,10 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     readCron(new Crontab({ store, client: new Client({ store, clock }), clock })),
   ]);
   const isPostgres = store.url.startsWith("postgres");
-  const [unhandled, crashes, cronEnds, pauses, stuck, serverFindings] = await Promise.all([
-    unhandledClasses(source, stats, workers),
+  const [{ unhandled, suspects }, crashes, retrying, cronEnds, pauses, stuck, serverFindings] = await Promise.all([
+    waitingJobs(source, stats, workers),
     crashedJobs(store),
+    stats.retry === 0 ? [] : retryingJobs(store),
     readEnds(store, recentRuns(cron, now)),
     readPauses(store, stats.queues),
     stuckBatches(store),
@@ -71,7 +76,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
   return {
     engine: store.url.startsWith("sqlite:") ? "sqlite" : isPostgres ? "postgres" : "redis",
     ...{ now, stats, roundTripMs, workers, metrics, today: today ?? { processed: 0, failed: 0 } },
-    ...{ samples, cron, cronEnds, crashes, unhandled, pauses, stuck, serverFindings },
+    ...{ samples, cron, cronEnds, crashes, suspects, retrying, unhandled, pauses, stuck, serverFindings },
   };
 }
 
@@ -99,14 +104,34 @@ async function crashedJobs({ admin }: Store): Promise<Situation["crashes"]> {
   }));
 }
 
+async function retryingJobs({ admin }: Store): Promise<Situation["retrying"]> {
+  const { entries } = await admin.page({ in: "retry" }, { limit: MAX_RETRYING });
+  return entries.map(({ payload }) => ({
+    class: textIn(payload, "class")?.slice(0, 200) ?? "(unreadable)",
+    queue: textIn(payload, "queue") ?? "default",
+    since: readWireTime(getField(payload, "failed_at")),
+  }));
+}
+
+/** Returns the queued and running jobs whose workers ended with them repeatedly: the first time, it may be the fault of another. */
+function suspectsIn(payloads: readonly string[]): Situation["suspects"] {
+  return payloads.filter((payload) => payload.includes('"suspected"')).flatMap((text) => {
+    const payload = parsePayload(text)?.payload;
+    const crashes = crashesOf(payload);
+    if (crashes === undefined || crashes.rescues === 0 && crashes.suspected < 2) return [];
+    return [{ class: payload!.class, jid: payload!.jid, ...crashes }];
+  });
+}
+
 /** A queue without a worker. */
 const NO_WORKER: readonly Blocker["is"][] = ["no-worker-online", "no-worker-of-queue", "quiet", "stopping"];
 
-async function unhandledClasses(
+/** Reads the heads of queues, for classes without a handler and jobs that may crash their workers. */
+async function waitingJobs(
   { store, classes }: SituationSource,
   { queues }: Stats,
   workers: readonly WorkerInfo[],
-): Promise<Unhandled[]> {
+): Promise<Pick<Situation, "unhandled" | "suspects">> {
   const largest = queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES)
     .toSorted((a, b) => b.size - a.size).slice(0, MAX_QUEUES);
   const [declared, scheduled, ...pages] = await Promise.all([
@@ -131,7 +156,9 @@ async function unhandledClasses(
       ...(isUnheardOf && { isKnown: false }),
     });
   }
-  return [...found.values()];
+  const running = workers.flatMap(({ work }) => work.map(({ payload }) => payload));
+  const queued = [...scheduled.entries, ...pages.flatMap(({ entries }) => entries)].map(({ payload }) => payload);
+  return { unhandled: [...found.values()], suspects: suspectsIn([...running, ...queued]) };
 }
 
 function queueOf(payload: string, place: Entry["place"]): string {

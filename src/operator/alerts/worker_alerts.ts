@@ -4,14 +4,14 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
-import { stallsOf } from "../../store/ops/stalls.ts";
+import { type Stall, stallsOf } from "../../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import { shellWord } from "../../text/shell.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
-import { type Alert, type AlertAction, MAX_OF_A_KIND, sentence, type Situation } from "./alert.ts";
+import { type Alert, type AlertAction, MAX_OF_A_KIND, sentence, type Situation, stallCause } from "./alert.ts";
 
 /** A store that takes longer to return its counts is slow. */
 const SLOW_STORE_MS = 1_000;
@@ -148,17 +148,29 @@ function ofDuration(ms: number): string {
   return ms > 0 ? ` for ${formatDuration(ms)}` : "";
 }
 
-/** Jobs that block event loops, and those that ignore their signals. */
+/** Jobs that block event loops, and those that ignore their signals: one alert for each worker. */
 export function stallAlerts({ workers, now }: Situation): Alert[] {
-  return stallsOf(workers).slice(0, MAX_OF_A_KIND).map((stall) => ({
-    kind: stall.is === "blocked" ? "bad" : "warn",
+  const stalls = Map.groupBy(stallsOf(workers), (stall) => stallCause(stall));
+  return [...stalls].slice(0, MAX_OF_A_KIND).map(([cause, [stall, ...others]]) => ({
+    kind: stall!.is === "blocked" ? "bad" : "warn",
     about: "workers",
-    title: sentence(stallText(stall, now)),
-    detail: `${sentence(stallHint(stall))}.`,
-    command: stallCommand(stall),
-    actions: [
-      SHOW,
-      ...stall.jid === undefined ? [] : [{ label: "Show job", path: `/jobs/${encodeURIComponent(stall.jid)}` }],
-    ],
+    cause,
+    title: others.length === 0
+      ? sentence(stallText(stall!, now))
+      : `${number(others.length + 1)} jobs on ${stall!.worker} ignore their signals`,
+    detail: `${others.length === 0 ? "" : `The first: ${stallText(stall!, now)}. `}${sentence(stallHint(stall!))}.`,
+    command: stallCommand(stall!),
+    actions: stallActions(stall!),
   }));
+}
+
+function stallActions({ is, worker, jid }: Stall): AlertAction[] {
+  const path = jid === undefined ? undefined : `/jobs/${encodeURIComponent(jid)}`;
+  return [
+    path === undefined ? SHOW : { label: "Show job", path },
+    ...is === "blocked" && jid !== undefined
+      ? [{ label: "Cancel job", path: "/jobs/cancel", acts: true, fields: { jid } }]
+      : [],
+    { label: "Stop worker", path: `/workers/${encodeURIComponent(worker)}/stop`, acts: true },
+  ];
 }

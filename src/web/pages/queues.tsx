@@ -108,10 +108,16 @@ export function QueueTable({ view, queues, series }: {
         ),
         queued: ({ size }, text) => (
           <>
-            {text}
-            <svg class="meter" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true" data-empty={size === 0}>
+            <svg
+              class="meter first"
+              viewBox="0 0 72 6"
+              preserveAspectRatio="none"
+              aria-hidden="true"
+              data-empty={size === 0}
+            >
               <rect width={(size / largest * 72).toFixed(1)} height="6" />
-            </svg>
+            </svg>{" "}
+            {text}
           </>
         ),
         latency: {},
