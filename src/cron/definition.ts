@@ -4,6 +4,7 @@
  * @module
  */
 import { parseLossless, stringifyLossless } from "../job/json.ts";
+import { areValidBounds } from "./bounds.ts";
 import type { CronEntry } from "./entry.ts";
 import type { CronRecord } from "./occurrence.ts";
 import { type CronState, DEFAULT_CATCH_UP_WINDOW_MS } from "./plan.ts";
@@ -109,6 +110,7 @@ export function readRecord(text: string): CronRecord {
 /** Returns whether a schedule is valid. Other programs write into the store, too. */
 function isSchedule(value: unknown): boolean {
   const { rule, timezone, everyMs, anchor } = (value ?? {}) as Record<string, unknown>;
+  if (!areValidBounds((value ?? {}) as Record<string, unknown>)) return false;
   if (typeof rule !== "string") return Number.isSafeInteger(everyMs) && everyMs as number > 0 && isTime(anchor);
   if (typeof timezone !== "string") return false;
   try {

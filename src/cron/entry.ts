@@ -30,6 +30,14 @@ export interface CronEntryInput extends OptionsOn<"cron"> {
   readonly anchor?: string;
   /** The time zone of the cron expression. Default `UTC`. */
   readonly timezone?: string;
+  /** Runs begin here: ISO 8601 with its zone. Default: at once. */
+  readonly start?: string;
+  /** No run after this time: ISO 8601 with its zone. Default: none. */
+  readonly end?: string;
+  /** The number of runs from `start`, instead of `end`; at most 10,000. */
+  readonly count?: number;
+  /** Shifts each run by a time up to this, which follows from the name: seconds or a duration, at most a day. Default: none. */
+  readonly spread?: number | string;
   /** The job class to push: its name; in code also a class that `defineJob` returned. */
   readonly class: string | { readonly class: string };
   /** The arguments of the job. Default none. */

@@ -7,6 +7,7 @@
 import { InvalidPayload } from "../job/errors.ts";
 import { groupOf } from "../job/group.ts";
 import { argsText, merge, prepare } from "../job/payload.ts";
+import { checkBounds } from "./bounds.ts";
 import type { CronEntry } from "./entry.ts";
 import {
   type CronProblem,
@@ -25,7 +26,7 @@ import type { Overlap } from "./occurrence.ts";
 import { type CatchUp, DEFAULT_CATCH_UP_WINDOW_MS } from "./plan.ts";
 import { CronRule } from "./rule.ts";
 import { RuleError } from "./rule_parser.ts";
-import type { ScheduleSpec } from "./schedule_spec.ts";
+import { openSchedule, type ScheduleSpec } from "./schedule_spec.ts";
 
 /** The worker that entries are checked for. */
 export interface EntryContext {
@@ -88,7 +89,8 @@ export function checkEntries(crontab: unknown, context: EntryContext): CheckedEn
 /** Returns the entry; undefined if it is invalid. */
 function checkEntry(fields: EntryFields, context: EntryContext): CronEntry | undefined {
   const name = checkName(fields);
-  const schedule = checkSchedule(fields, context);
+  const times = checkSchedule(fields, context);
+  const bounds = times && checkBounds(fields, { name: name ?? "", schedule: openSchedule(times), ...times });
   const job = checkJob(fields, context);
   const memo = fields.get("memo", "a text", isText);
   const everyProcess = checkEveryProcess(fields);
@@ -96,7 +98,15 @@ function checkEntry(fields: EntryFields, context: EntryContext): CronEntry | und
   const catchUp = checkCatchUp(fields, everyProcess);
   checkSwitches(fields);
   if (fields.problems.length > 0) return undefined;
-  return { name: name!, schedule: schedule!, ...job!, ...(memo && { memo }), overlap, catchUp, everyProcess };
+  return {
+    name: name!,
+    schedule: { ...times!, ...bounds },
+    ...job!,
+    ...(memo && { memo }),
+    overlap,
+    catchUp,
+    everyProcess,
+  };
 }
 
 function checkName(fields: EntryFields): string | undefined {

@@ -191,6 +191,24 @@ const INVALID: [input: string, fields: Record<string, unknown>, message: string]
     { anchor: "2026-01-01T06:00:00Z" },
     `"anchor" is for "every"; remove it, or write "every" instead of "rule"`,
   ],
+  [
+    "an end before the start",
+    { start: "2026-01-02T00:00:00Z", end: "2026-01-01T00:00:00Z" },
+    `"end" is before "start"; expected a later time`,
+  ],
+  [
+    "a start without a zone",
+    { start: "2026-01-02 00:00" },
+    `"start" is "2026-01-02 00:00"; expected a time with its zone, such as "2026-01-01T06:00:00Z"`,
+  ],
+  ["a count of nothing", { count: 0 }, `"count" is 0; expected a whole number from 1 to 10000`],
+  ["a count without a start", { count: 3 }, `"count" without "start"; expected the time from which runs are counted`],
+  [
+    "a count and an end",
+    { start: "2026-01-01T00:00:00Z", end: "2027-01-01T00:00:00Z", count: 3 },
+    `both "count" and "end"; expected one of them`,
+  ],
+  ["a long spread", { spread: "2d" }, `"spread" is "2d"; expected at most 1d`],
   ["an empty memo", { memo: "" }, `"memo" is ""; expected a text`],
   ["an invalid enable", { enable: "no" }, `"enable" is "no"; expected true or false`],
   [

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatDuration, parseDuration } from "../job/duration.ts";
+import { boundsInput, durationText } from "./bounds.ts";
 import type { CronEntry, CronEntryInput } from "./entry.ts";
 import { PUSH_OPTIONS } from "./entry_fields.ts";
 
@@ -14,7 +14,10 @@ export function entryInput(entry: CronEntry): CronEntryInput {
   const further = Object.entries(options).filter((option) => !isKnown(option));
   return {
     name,
-    ...("rule" in schedule ? schedule : { every: durationText(schedule.everyMs), ...anchorOf(schedule.anchor) }),
+    ...("rule" in schedule
+      ? { rule: schedule.rule, timezone: schedule.timezone }
+      : { every: durationText(schedule.everyMs), ...anchorOf(schedule.anchor) }),
+    ...boundsInput(schedule),
     class: className,
     args,
     ...Object.fromEntries(Object.entries(options).filter(isKnown)),
@@ -25,11 +28,6 @@ export function entryInput(entry: CronEntry): CronEntryInput {
     ...(catchUp.policy !== "none" && { catchUpWindow: durationText(catchUp.windowMs) }),
     everyProcess,
   };
-}
-
-function durationText(ms: number): string {
-  const text = formatDuration(ms);
-  return parseDuration(text) === ms ? text : `${ms}ms`;
 }
 
 function anchorOf(anchor: number): { anchor?: string } {

@@ -3,12 +3,15 @@
  *
  * @module
  */
+import { areSameBounds, BoundedSchedule, type Bounds, describeBounds, isBounded } from "./bounds.ts";
 import { describeInterval, describeRule } from "./describe.ts";
 import { CronRule } from "./rule.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** A cron expression in a zone, or an interval. Spellings with the same meaning are equal. */
-export type ScheduleSpec =
+/** A cron expression in a zone, or an interval, with bounds. Spellings with the same meaning are equal. */
+export type ScheduleSpec = Bounds & TimesSpec;
+
+type TimesSpec =
   /** `rule` has six fields in upper case (`RuleFields.normal`). `timezone` is spelled as in the IANA database. */
   | { readonly rule: string; readonly timezone: string }
   /** Every `everyMs` milliseconds, counted from `anchor`. */
@@ -20,7 +23,8 @@ const rules = new Map<string, CronRule>();
 
 /** Returns the schedule. Entries with the same rule and zone share one, with what it has computed. */
 export function openSchedule(spec: ScheduleSpec): Schedule {
-  return "rule" in spec ? openRule(spec.rule, spec.timezone) : new Interval(spec.everyMs, spec.anchor);
+  const schedule = "rule" in spec ? openRule(spec.rule, spec.timezone) : new Interval(spec.everyMs, spec.anchor);
+  return isBounded(spec) ? new BoundedSchedule(schedule, spec) : schedule;
 }
 
 function openRule(rule: string, timezone: string): CronRule {
@@ -37,13 +41,15 @@ function openRule(rule: string, timezone: string): CronRule {
 
 /** Returns whether two schedules are the same. */
 export function isSameSchedule(one: ScheduleSpec, other: ScheduleSpec): boolean {
+  if (!areSameBounds(one, other)) return false;
   if ("rule" in one) return "rule" in other && one.rule === other.rule && one.timezone === other.timezone;
   return "everyMs" in other && one.everyMs === other.everyMs && one.anchor === other.anchor;
 }
 
 /** Returns a schedule in plain words: `at 03:30 on weekdays, Europe/London`. */
 export function describeSchedule(spec: ScheduleSpec): string {
-  return "rule" in spec ? describeRule(openRule(spec.rule, spec.timezone)) : describeInterval(spec.everyMs);
+  const times = "rule" in spec ? describeRule(openRule(spec.rule, spec.timezone)) : describeInterval(spec.everyMs);
+  return times + describeBounds(spec);
 }
 
 /**

@@ -103,6 +103,11 @@ is @hourly, @daily, @weekly, @monthly or @yearly.
       --rule RULE        a cron expression
       --every TIME       an interval: 30s, 10m, 1h
       --timezone ZONE    of the expression, for example Europe/London (UTC)
+      --start TIME       no run before: 2026-01-01T06:00:00Z
+      --end TIME         no run after
+      --count N          this many runs from --start, instead of --end
+      --spread TIME      shifts the runs by a time up to this, which follows from
+                         NAME: entries with one RULE aren't due at once
       --overlap POLICY   allow, skip, queue-one or replace, if the job of the
                          run before hasn't finished
       --catch-up POLICY  none, last or all missed runs

@@ -22,6 +22,13 @@ export const runShape = object("", {
   jobError: optional(text("the job's error. Only in histories")),
 });
 
+const BOUNDS = {
+  start: optional(number("no run before, as milliseconds since 1970")),
+  end: optional(number("no run after, as milliseconds since 1970")),
+  spreadMs: optional(number("its runs are shifted by at most this")),
+  offsetMs: optional(number("the shift of its runs")),
+};
+
 /** The fields of its definition. */
 const definitionFields = {
   name: text("the entry"),
@@ -30,8 +37,12 @@ const definitionFields = {
   options: map("the options of its jobs", any("")),
   schedule: oneOf(
     "its cron expression with its time zone, or its interval",
-    object("", { rule: text("its cron expression"), timezone: text("its time zone") }),
-    object("", { everyMs: number("its interval"), anchor: number("one of its times, as milliseconds since 1970") }),
+    object("", { rule: text("its cron expression"), timezone: text("its time zone"), ...BOUNDS }),
+    object("", {
+      everyMs: number("its interval"),
+      anchor: number("one of its times, as milliseconds since 1970"),
+      ...BOUNDS,
+    }),
   ),
   overlap: choice(["allow", "skip", "queue-one", "replace"], "while the job of the run before hasn't ended"),
   catchUp: object("which missed runs are caught up", {

@@ -1,0 +1,70 @@
+import { assert, assertEquals } from "@std/assert";
+import { offsetOf } from "./bounds.ts";
+import { checkEntries } from "./entry_check.ts";
+import { plan } from "./plan.ts";
+import { between } from "./schedule.ts";
+import { describeSchedule, isSameSchedule, openSchedule, type ScheduleSpec } from "./schedule_spec.ts";
+
+function scheduleOf(fields: Record<string, unknown>, name = "a"): ScheduleSpec {
+  const { active, problems } = checkEntries([{ name, class: "A", ...fields }], { environment: "" });
+  assertEquals(problems, []);
+  return active[0]!.schedule;
+}
+
+const at = (text: string) => Date.parse(text);
+const runs = (spec: ScheduleSpec) =>
+  between(openSchedule(spec), at("2025-12-31T00:00:00Z"), Infinity, 5).map((time) => new Date(time).toISOString());
+
+Deno.test("start and end bound a schedule, both included", () => {
+  const spec = scheduleOf({ rule: "0 9 * * *", start: "2026-01-02T09:00:00Z", end: "2026-01-03T09:00:00Z" });
+  assertEquals(runs(spec), ["2026-01-02T09:00:00.000Z", "2026-01-03T09:00:00.000Z"]);
+  const later = scheduleOf({ rule: "0 9 * * *", start: "2026-01-02T09:00:00.001Z", end: "2026-01-03T08:59:59Z" });
+  assertEquals(runs(later), []);
+});
+
+Deno.test("a count becomes the time of the last of these runs from the start", () => {
+  const spec = scheduleOf({ rule: "0 9 * * *", timezone: "Europe/London", start: "2026-06-01T08:00:00Z", count: 2 });
+  assertEquals(runs(spec), ["2026-06-01T08:00:00.000Z", "2026-06-02T08:00:00.000Z"]);
+  assertEquals(runs(scheduleOf({ every: "1h", start: "2026-01-01T00:30:00Z", count: 1 })), [
+    "2026-01-01T01:00:00.000Z",
+  ]);
+});
+
+Deno.test("a spread shifts the runs of an entry by a time that follows from its name, even over the end", () => {
+  const offset = offsetOf("customer-7", 600_000);
+  const fields = { rule: "0 9 * * *", start: "2026-01-01T09:00:00Z", count: 1, spread: "10m" };
+  const spec = scheduleOf(fields, "customer-7");
+  assert(offset > 0 && offset <= 600_000);
+  assertEquals(runs(spec), [new Date(at("2026-01-01T09:00:00Z") + offset).toISOString()]);
+  const stored = plan(
+    { schedule: spec, catchUp: { policy: "last", windowMs: 1 } },
+    undefined,
+    at("2026-01-01T09:00:00Z"),
+  );
+  assertEquals(stored.next, at("2026-01-01T09:00:00Z") + offset);
+});
+
+Deno.test("a spread distributes names evenly over its seconds", () => {
+  const counts = new Array<number>(10).fill(0);
+  for (let customer = 0; customer < 10_000; customer++) {
+    const offset = offsetOf(`customer-${customer}`, 599_000);
+    assertEquals(offset % 1_000, 0);
+    counts[Math.floor(offset / 60_000)]!++;
+  }
+  assert(counts.every((count) => count > 850 && count < 1_150), String(counts));
+});
+
+Deno.test("a run after the end is missed like any other, and nothing follows", () => {
+  const schedule = scheduleOf({ rule: "0 9 * * *", end: "2026-01-02T12:00:00Z" });
+  const entry = { schedule, catchUp: { policy: "last", windowMs: 3_600_000 } } as const;
+  const planned = plan(entry, { schedule, considered: at("2026-01-01T00:00:00Z") }, at("2026-02-01T00:00:00Z"));
+  assertEquals([planned.due, planned.missed?.count, planned.next], [[], 2, undefined]);
+});
+
+Deno.test("bounds are a part of the schedule: in words, and when it changes", () => {
+  const plain = scheduleOf({ rule: "0 9 * * *" });
+  const spec = scheduleOf({ rule: "0 9 * * *", start: "2026-01-01T00:00:00Z", spread: "10m" });
+  assertEquals(describeSchedule(spec), `${describeSchedule(plain)}, spread over 10m, from 2026-01-01T00:00:00Z`);
+  assert(!isSameSchedule(plain, spec));
+  assert(isSameSchedule(spec, { ...spec }));
+});
