@@ -19,8 +19,16 @@ export interface GatewayProcess extends AsyncDisposable {
 /** Starts a gateway on a store; resolves when it listens. */
 export async function startGateway(store: string): Promise<GatewayProcess> {
   const port = freePort();
-  const args = ["web", `127.0.0.1:${port}`, "--store", store, "--log-level", "error"];
-  const process = new Deno.Command(`${ROOT}jobs`, { args, stdin: "null", stdout: "null" }).spawn();
+  const args = ["web", `127.0.0.1:${port}`, "--store", store];
+  // From one address there are at most 500 connections, unless it is a proxy's.
+  const env = { JOBS_LOG_LEVEL: "error", JOBS_WEB_PROXIES: "127.0.0.1" };
+  const process = new Deno.Command(`${ROOT}jobs`, {
+    args,
+    env,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
   const url = `http://127.0.0.1:${port}`;
   const listens = async () => {
     const response = await fetch(`${url}/healthz`).catch(() => undefined);
