@@ -216,7 +216,12 @@ export class Places {
     for (const link of this.#links) link.cut(this.#outageUntil);
   }
 
-  /** Ends all trouble: every process runs, is connected, and takes jobs. */
+  /** Whether no worker is frozen. */
+  get areAwake(): boolean {
+    return this.#places.every(({ machine }) => machine.state !== "frozen");
+  }
+
+  /** Ends all trouble: every process is connected and takes jobs. Frozen ones thaw in their time. */
   calm(): void {
     this.#isCalm = true;
     this.#outageUntil = 0;
@@ -225,7 +230,6 @@ export class Places {
     for (const link of this.#links) link.mend(CALM);
     for (const { machine, launcher } of this.#places) {
       machine.onTake = () => {};
-      machine.thaw();
       machine.clockError = 0;
       void launcher?.resume();
     }
