@@ -177,7 +177,7 @@ function push(random: Random, id: string): Deed {
     case "flow":
       return { do: "flow", id, nodes: flowOf(random, id) };
     case "steps":
-      return { do: "steps", id, steps: randomSteps(random, id), expires: random.chance(0.15) };
+      return { do: "steps", id, steps: randomSteps(random, id), expires: random.chance(0.25) };
     case "signal":
       return { do: "signal", key: `key${random.between(0, 2)}` };
   }

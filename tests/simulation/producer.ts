@@ -99,7 +99,7 @@ export class Producer {
   async pushSteps(id: string, steps: readonly StepPlan[], expires: boolean): Promise<void> {
     const saga = { steps, expires, isStored: false };
     this.#model.sagas.set(id, saga);
-    const options = expires ? { expires_in: 3 } : {};
+    const options = expires ? { expires_in: 1 } : {};
     saga.isStored = await this.#try(this.#client.push("Saga", [id, steps] as unknown[], options)) !== undefined;
   }
 
