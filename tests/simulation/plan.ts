@@ -154,11 +154,14 @@ function pushes(random: Random, id: string): Act[] {
   return [first, cancel, ...(random.chance(0.3) ? [fault] : [])];
 }
 
-/** Returns a migration, perhaps of a job that is cancelled just before, and whose worker doesn't learn of it. */
+/** Returns a migration, perhaps of a job that is cancelled just before, and whose worker doesn't learn of it, and of one that waits for its child. */
 function migration(random: Random): Act[] {
   const at = when(random) + 500;
   const cancel: Act = { at: at - 100, do: "edit", how: "cancel", nth: random.between(0, 20), mishap: "lost" };
-  return [...(random.chance(0.5) ? [cancel] : []), { at, do: "migrate", serves: random.chance(0.5) }];
+  const child = randomJob(random, "mc0", { member: true });
+  const parent: Act = { at: at - 200, do: "steps", id: "m", steps: [{ kind: "child", job: child }], expires: false };
+  const before = [cancel, parent].filter(() => random.chance(0.5));
+  return [...before, { at, do: "migrate", serves: random.chance(0.5) }];
 }
 
 function push(random: Random, id: string): Deed {
