@@ -90,7 +90,7 @@ export function randomSteps(random: Random, id: string): StepPlan[] {
   return Array.from({ length: random.between(1, 4) }, (_, i): StepPlan => {
     switch (random.weighted({ step: 4, sleep: 2, wait: 2, child: 3, both: 1 })) {
       case "step":
-        return { kind: "step", ms: random.pick([0, 300, 2_000]), fails: random.pick([0, 0, 1]) };
+        return { kind: "step", ms: random.pick([0, 300, 4_000]), fails: random.pick([0, 0, 1]) };
       case "sleep":
         return { kind: "sleep", ms: random.pick([1, 2, 5]) * 1_000 };
       case "wait":
