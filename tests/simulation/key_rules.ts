@@ -39,7 +39,7 @@ export class KeyRules {
       other !== undefined && other.jid !== own.jid && locks(own) && locks(other) && keyOf(other) === key &&
       !this.#isTouched(other)
     );
-    if (twin && !this.#isTouched(own)) {
+    if (twin && !this.#isTouched(own) && !this.#model.isSplit) {
       this.#world.fail("of a unique key one job runs", `${run.id} begins while ${twin.plan.id} runs`);
     }
     const later = this.#model.pushes.values().find((other) =>

@@ -33,7 +33,10 @@ export async function migrate(
   places.killAll();
   await sleep(SILENCE_MS);
   ground.moveOn!();
-  if (serves) places.startAll();
+  if (serves) {
+    model.isSplit = true;
+    places.startAll();
+  }
   for (let attempt = 0; !await attemptOnce(attempt); attempt++) await sleep(1_000);
   model.hit(undefined);
   for (const one of await ground.leftBehind!()) world.fail("a migration leaves nothing", one);

@@ -69,6 +69,8 @@ export class Model {
   readonly touched = new Set<string>();
   /** Whether a wall clock was set. */
   clocksJumped = false;
+  /** Whether workers have used the target of a migration before limits, locks and the jobs of cron entries were there. */
+  isSplit = false;
   /** When the store last lost what it had acknowledged: keys, signals and runs of cron may come twice. */
   undoneAt = -Infinity;
   readonly keys: KeyRules;
@@ -234,6 +236,7 @@ export class Model {
   }
 
   #checkLimits({ id, queue, group, start }: Run, others: readonly Run[]): void {
+    if (this.isSplit) return;
     const same = others.filter((other) => other.queue === queue);
     const given = this.limits.get(queue);
     // Jobs that were taken before don't count.
