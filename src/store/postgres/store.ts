@@ -7,6 +7,7 @@ import type { Store } from "../admin/store.ts";
 import { LeaseBook } from "../ops/lease_book.ts";
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import { maxEntries } from "../port/logs.ts";
+import { UnsweptKeys } from "../sql/push_keys.ts";
 import type { Value } from "../sql/body.ts";
 import { batchesPart } from "../sql/batches.ts";
 import { type Body, type Engine, lock, query } from "../sql/body.ts";
@@ -61,6 +62,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
   const { log, isPushOnly, ...settings } = options;
   const engine: Engine = {
     ...settings,
+    unswept: new UnsweptKeys(),
     dialect: DIALECT,
     write: (body) => counted(runner.write(body)),
     read: (body) => runner.read(body),

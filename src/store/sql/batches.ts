@@ -47,7 +47,7 @@ export function batchesPart(engine: Engine): BatchStore {
         if (parent) yield lock(`batch:${parent.id}`);
         const refusal = parent && (yield* counters.refusal(parent));
         if (refusal !== undefined) return refusal;
-        if (once) yield* keys.replaceOnce(once, id, now);
+        if (once) yield* keys.replaceOnce(engine, once, id, now);
         yield query(
           `INSERT INTO batch (id, spec, parent, counted, created, close_within, keep, due, flow)
            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,

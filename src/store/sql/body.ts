@@ -13,6 +13,7 @@
  *
  * @module
  */
+import type { UnsweptKeys } from "./push_keys.ts";
 import type { NewJob } from "../port/jobs.ts";
 
 /** The value of a parameter. */
@@ -81,6 +82,7 @@ export interface Engine {
   grow(queue: number, by: number): Body<void>;
   /** Adds to a total. Returns whether it is the first of its name. */
   addToTotal(name: string, by: number): Body<boolean>;
+  readonly unswept: UnsweptKeys;
   /** The format of times in payloads. */
   readonly wire: 7 | 8;
   readonly deadMaxJobs: number;

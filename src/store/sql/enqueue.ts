@@ -87,7 +87,7 @@ export function* enqueue(engine: Engine, jobs: readonly NewJob[], now: number): 
     else if (job.batch !== undefined) batches.note(job.batch.id, undefined, "pending");
     results.push(STORED);
   }
-  if (onceKeys > 0) yield* keys.sweepOnce(onceKeys, now);
+  if (onceKeys > 0) yield* keys.sweepOnce(engine, onceKeys, now);
   if (accepted.length > 0) yield* engine.storeJobs(accepted, now);
   yield* batches.apply(now);
   return results;

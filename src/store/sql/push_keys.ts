@@ -6,7 +6,7 @@
  */
 import { getField } from "../../job/raw.ts";
 import type { OnceKey, Throttle, UniqueLock } from "../port/jobs.ts";
-import { type Body, query } from "./body.ts";
+import { type Body, type Engine, query } from "./body.ts";
 import { endLive } from "./cron.ts";
 import { inTexts } from "./in_parts.ts";
 
@@ -16,8 +16,10 @@ const MAX_SWEPT = 2;
 const KEYS_PER_SWEEP = 64;
 /** Keys that a sweep reads per new one. With 4, the store has at most a third more keys than are valid. */
 const SWEPT_PER_KEY = 4;
-/** Keys stored by this process since its last sweep. Begins at random, so that processes which push a single job sweep in their turn. */
-let unswept = Math.floor(Math.random() * KEYS_PER_SWEEP);
+/** Counts the once keys that a store has stored since its last sweep. Begins at random: stores that push a single job sweep in their turn. */
+export class UnsweptKeys {
+  count = Math.floor(Math.random() * KEYS_PER_SWEEP);
+}
 
 /** The push that stored a job with a key. */
 export interface FirstPush {
@@ -91,10 +93,10 @@ export function* rememberOnce(once: OnceKey, jid: string, now: number): Body<Fir
 }
 
 /** Remembers a push in place of the first one with its key. */
-export function* replaceOnce(once: OnceKey, id: string, now: number): Body<void> {
+export function* replaceOnce(engine: Engine, once: OnceKey, id: string, now: number): Body<void> {
   yield* forgetOnce([once.key]);
   yield* rememberOnce(once, id, now);
-  yield* sweepOnce(1, now);
+  yield* sweepOnce(engine, 1, now);
 }
 
 /** Forgets once keys. */
@@ -106,9 +108,9 @@ export function* forgetOnce(keys: readonly string[]): Body<void> {
  * Notes that once keys were stored. From time to time reads the next keys in their order, from where the last sweep of any
  * process ended, and deletes those that have expired.
  */
-export function* sweepOnce(count: number, now: number): Body<void> {
-  const keys = unswept + count;
-  unswept = keys < KEYS_PER_SWEEP ? keys : 0;
+export function* sweepOnce({ unswept }: Engine, count: number, now: number): Body<void> {
+  const keys = unswept.count + count;
+  unswept.count = keys < KEYS_PER_SWEEP ? keys : 0;
   if (keys < KEYS_PER_SWEEP) return;
   const from = String((yield query("SELECT key FROM once_sweep"))[0]!.key);
   const most = SWEPT_PER_KEY * keys;

@@ -21,6 +21,7 @@ import { logsPart } from "../sql/logs.ts";
 import { readMembers, readPage } from "../sql/pages.ts";
 import { hasQueuedJobs } from "../sql/open_queues.ts";
 import { createPromotion } from "../sql/promote.ts";
+import { UnsweptKeys } from "../sql/push_keys.ts";
 import { grow } from "../sql/queue_rows.ts";
 import { rescue } from "../sql/rescue.ts";
 import { bodyOf, resultsPart } from "../sql/results.ts";
@@ -68,6 +69,7 @@ export function sqliteStore(url: string, context: Context): Store {
       if (known === undefined) yield query("INSERT INTO total (name, count) VALUES (?1, ?2)", [name, by]);
       return known === undefined;
     },
+    unswept: new UnsweptKeys(),
     wire: context.wire,
     deadMaxJobs: context.deadMaxJobs,
     deadMaxAgeMs: context.deadMaxAgeMs,
