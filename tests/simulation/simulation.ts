@@ -109,7 +109,8 @@ export class Simulation {
           world.fail("each job ends", `${jid} is ${place} for ${Math.round(maxMs / 60_000)} minutes`);
         }
       }
-      const isQuiet = !this.#isMigrating && this.#places.areAwake && world.time > this.#places.killedAt + AFTERMATH_MS + aheadMs;
+      const isQuiet = !this.#isMigrating && this.#places.areAwake &&
+        world.time > this.#places.killedAt + AFTERMATH_MS + aheadMs;
       const isIdle = isQuiet && jobs.length === 0 &&
         (await ground.batches()).every(({ isEnded }) => isEnded);
       idleLooks = isIdle ? idleLooks + 1 : 0;

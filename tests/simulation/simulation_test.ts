@@ -32,7 +32,7 @@ Deno.test("a seed gives the same events each time, and another seed others", asy
 });
 
 Deno.test("finds a defect that was put back, and prints its shortest trace and the command that repeats it", async () => {
-  const defect = DEFECTS.find(({ name }) => name === "cancelled-retry")!;
+  const defect = DEFECTS.find(({ name }) => name === "limit-ignores-leases")!;
   const folder = await putBack(defect);
   try {
     const args = ["run", "-A", "--no-check", "tests/simulation/main.ts", "--first", `${defect.seed}`, "--seeds", "1"];
