@@ -118,6 +118,8 @@ Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard an
 
   // Exported with --processes alone: processes_metrics_test.ts.
   const names = sampleNames(text).add("jobs_process_up");
+  // Exported with PostgreSQL, and with an outbox.
+  for (const name of ["jobs_pg_horizon_age_seconds", "jobs_outbox_up", "jobs_outbox_refused"]) names.add(name);
   const labels = labelsOf(text);
   const dashboard = JSON.parse(await Deno.readTextFile(`${ROOT}packaging/grafana/jobs.json`));
   // deno-lint-ignore no-explicit-any -- a document of a foreign format
