@@ -40,7 +40,7 @@
       // The bar of the last step ends where the step does.
       scales: {
         x: { time: true, range: (_u, min, max) => [min, max + (chart.bars ? chart.stepS : 0)] },
-        y: { range: (_u, _min, max) => [0, Math.max(max * 1.05, 1)] },
+        y: { range: (_u, _min, max) => [0, Math.max(max * 1.05, chart.unit === "ms" ? 10 : 2)] },
       },
       axes: [
         {
@@ -94,7 +94,10 @@
     const width = place.clientWidth;
     if (width === 0) return;
     plots.get(figure)?.destroy();
-    const isKnown = chart.series.some(({ values }) => values.some((value) => value !== null && value !== 0));
+    // As on the server: a line of zeros has been recorded, bars of zeros can't be seen.
+    const isKnown = chart.series.some(({ values }) =>
+      values.some((value) => value !== null && !(chart.bars && value === 0))
+    );
     place.hidden = !isKnown;
     const note = figure.querySelector(".note");
     if (note !== null) note.hidden = isKnown;

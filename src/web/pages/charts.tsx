@@ -14,12 +14,19 @@ const DAY_S = 86_400;
 
 /** A chart with its table. */
 export function ChartFigure({ chart }: { readonly chart: Chart }) {
-  const isEmpty = chart.series.every(({ values }) => values.every((value) => value === null || value === 0));
+  // A line of zeros has been recorded: the queue was empty. Bars of zeros are steps without jobs.
+  const isEmpty = chart.series.every(({ values }) =>
+    values.every((value) => value === null || chart.bars && value === 0)
+  );
   return (
     <figure class={`chart series-${chart.series.length}`} id={`chart-${chart.id}`} data-chart={JSON.stringify(chart)}>
       <h2>{chart.title}</h2>
       <div class="plot script-only" aria-hidden="true"></div>
-      {isEmpty && <p class="note">Nothing recorded in this time. Workers record once a minute.</p>}
+      {isEmpty && (
+        <p class="note">
+          {chart.bars ? "No job ended" : "Nothing was recorded"} in this time. Workers record once a minute.
+        </p>
+      )}
       <details id={`table-${chart.id}`} hidden={isEmpty}>
         <summary>Show as a table</summary>
         <table class="list">
@@ -46,11 +53,12 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
 }
 
 /** The steps with a value, the latest first. */
-function rowsOf({ times, stepS, series }: Chart): { at: string; values: (number | null)[] }[] {
+function rowsOf({ times, stepS, bars, series }: Chart): { at: string; values: (number | null)[] }[] {
   return times.map((time, i) => ({
     at: new Date(time * 1_000).toISOString().slice(0, stepS >= DAY_S ? 10 : 16).replace("T", " "),
     values: series.map(({ values }) => values[i] ?? null),
-  })).filter(({ values }) => stepS >= DAY_S || values.some((value) => value !== null && value !== 0)).reverse();
+  })).filter(({ values }) => stepS >= DAY_S || values.some((value) => value !== null && !(bars && value === 0)))
+    .reverse();
 }
 
 function shown(value: number | null, unit: Chart["unit"]): string {

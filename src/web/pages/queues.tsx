@@ -116,8 +116,8 @@ export function QueueTable({ view, queues, series }: {
               data-empty={size === 0}
             >
               <rect width={(size / largest * 72).toFixed(1)} height="6" />
-            </svg>{" "}
-            {text}
+            </svg>
+            <span class="measured">{text}</span>
           </>
         ),
         latency: {},

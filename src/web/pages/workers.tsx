@@ -147,10 +147,10 @@ export function Usage({ used, of: total }: { readonly used: number; readonly of:
   const share = total > 0 ? Math.min(1, Math.max(0, used / total)) : 0;
   return (
     <>
-      {number(used)} / {number(total)}
-      <svg class="meter" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
+      <svg class="meter first" viewBox="0 0 72 6" preserveAspectRatio="none" aria-hidden="true">
         <rect width={(share * 72).toFixed(1)} height="6" />
       </svg>
+      <span class="measured">{number(used)} / {number(total)}</span>
     </>
   );
 }

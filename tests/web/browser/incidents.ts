@@ -44,7 +44,7 @@ incident("a bad deploy fails all jobs; their error is two clicks from a retry of
   worker.kill("SIGKILL");
   await worker.status();
   const alert = await alertOn(tools, "of attempts failed");
-  assertEquals(await alert.getByRole("button", { name: "Pause all queues" }).count(), 1);
+  assertEquals(await alert.getByRole("button", { name: "Pause queue default" }).count(), 1);
   await alert.getByRole("link", { name: "Show errors" }).click();
   await page.locator(".heading", { hasText: "24 jobs in 1 group" }).waitFor();
   await page.locator("tbody tr", { hasText: "ThrowNull" }).getByRole("button", { name: /^Retry all/ }).click();

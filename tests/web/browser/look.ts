@@ -1,7 +1,7 @@
 /** The look of pages: times in the viewer's zone, light and dark. */
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { RUN_BOUNDS_MS } from "../../../src/store/port/metrics.ts";
-import { push } from "../site.ts";
+import { push, workerRecord } from "../site.ts";
 import { browserTest } from "./browser.ts";
 
 browserTest("times are in the viewer's zone, and colors follow the system or the viewer's choice", async (tools) => {
@@ -53,3 +53,24 @@ browserTest(
   },
   { live: false },
 );
+
+browserTest("a chart of an empty queue is a line of zeros, and numbers end below their headings", async (tools) => {
+  const { page, site: { store }, go } = tools;
+  await push(store, "q1");
+  await store.series.add("queues", [{ queue: "default", size: 0, latencyMs: 0 }]);
+  await store.workers.heartbeat(workerRecord("w:1:a", {}), 60_000);
+  await go("/");
+  const ends = (selector: string) =>
+    page.locator(selector).first().evaluate((cell) => {
+      const range = cell.ownerDocument.createRange();
+      range.selectNodeContents(cell);
+      return Math.round(range.getBoundingClientRect().right);
+    });
+  for (const [list, heading, number] of [["#queues", "Queued", "queued"], ["#workers", "Running", "running"]]) {
+    const cell = page.locator(`${list} td[data-label="${heading}"] .measured`).first();
+    const { x, width } = (await cell.boundingBox())!;
+    assertEquals(Math.round(x + width), await ends(`${list} th:has-text("${heading}")`), number);
+  }
+  await page.locator("#chart-depth .u-legend").waitFor();
+  assertEquals(await page.locator("#chart-depth .note").count(), 0);
+}, { live: false });
