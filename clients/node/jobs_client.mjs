@@ -68,37 +68,22 @@ export class JobsClient {
    * @param {{ url: string | string[], token?: string, timeoutMs?: number, retries?: number, fetch?: typeof fetch }} options
    * `url`: of several servers on one store, one by chance is used, and the next ones when it fails
    */
-  constructor(
-    { url, token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch },
-  ) {
+  constructor({ url, token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch }) {
     this.#servers = serversOf(url);
-    this.#headers = {
-      "content-type": "application/json",
-      ...(token && { authorization: `Bearer ${token}` }),
-    };
+    this.#headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
     this.#timeoutMs = timeoutMs;
     this.#retries = retries;
     this.#fetch = fetch;
-    this[ADDRESS] = () => ({
-      url: this.#servers[0],
-      headers: this.#headers,
-      isOnly: this.#servers.length === 1,
-    });
+    this[ADDRESS] = () => ({ url: this.#servers[0], headers: this.#headers, isOnly: this.#servers.length === 1 });
     this[SEND] = (...args) => this.#send(...args);
   }
 
   /** Pushes one job. Throws a JobsError with the code `conflict` if its unique lock, throttle or batch refuses it. */
   async push(className, args = [], options = {}) {
-    const body = JSON.stringify(
-      requestOf({ ...options, class: className, args }),
-    );
+    const body = JSON.stringify(requestOf({ ...options, class: className, args }));
     // The job's own id has the same effect as the header, and may contain characters that a header can't.
     const key = options.id === undefined ? crypto.randomUUID() : undefined;
-    const { jid, existed = false, replaced = false } = await this.#pushOnce(
-      body,
-      key,
-      isPushed,
-    );
+    const { jid, existed = false, replaced = false } = await this.#pushOnce(body, key, isPushed);
     return { jid, existed, replaced };
   }
 
@@ -121,18 +106,11 @@ export class JobsClient {
       const waitMs = Math.min(MAX_WAIT_MS, leftMs);
       const query = waitMs > 0 ? `?wait=${Math.ceil(waitMs)}ms` : "";
       const path = `/jobs/${encodeURIComponent(jid)}/result${query}`;
-      const { finished } = await this.#send(
-        "GET",
-        path,
-        undefined,
-        undefined,
-        hasFinished,
-        {
-          extraMs: waitMs,
-          signal,
-          deadline,
-        },
-      );
+      const { finished } = await this.#send("GET", path, undefined, undefined, hasFinished, {
+        extraMs: waitMs,
+        signal,
+        deadline,
+      });
       if (finished !== null) return finished;
       if (leftMs <= MAX_WAIT_MS) return undefined;
     }
@@ -140,21 +118,14 @@ export class JobsClient {
 
   async #pushBatch(batch) {
     const isComplete = ({ results }) =>
-      Array.isArray(results) && results.length === batch.length &&
-      results.every(isResult);
-    return (await this.#pushOnce(
-      JSON.stringify(batch),
-      crypto.randomUUID(),
-      isComplete,
-    )).results;
+      Array.isArray(results) && results.length === batch.length && results.every(isResult);
+    return (await this.#pushOnce(JSON.stringify(batch), crypto.randomUUID(), isComplete)).results;
   }
 
   /** Sends a push. Emits each warning of its response once, for example that no worker has registered the class. */
   async #pushOnce(body, key, isExpected) {
     const answer = await this.#send("POST", "/jobs", body, key, isExpected);
-    for (
-      const warning of Array.isArray(answer.warnings) ? answer.warnings : []
-    ) {
+    for (const warning of Array.isArray(answer.warnings) ? answer.warnings : []) {
       if (typeof warning !== "string" || this.#warned.has(warning)) continue;
       this.#warned.add(warning);
       process.emitWarning(warning, "JobsWarning");
@@ -169,34 +140,20 @@ export class JobsClient {
     body,
     key,
     isExpected = () => true,
-    { timeoutMs = this.#timeoutMs, extraMs = 0, signal, deadline = Infinity } =
-      {},
+    { timeoutMs = this.#timeoutMs, extraMs = 0, signal, deadline = Infinity } = {},
   ) {
     for (let attempt = 0;; attempt++) {
       let error;
       try {
-        return await this.#sendOnce(
-          method,
-          path,
-          body,
-          key,
-          isExpected,
-          timeoutMs + extraMs,
-          signal,
-        );
+        return await this.#sendOnce(method, path, body, key, isExpected, timeoutMs + extraMs, signal);
       } catch (thrown) {
         signal?.throwIfAborted();
         error = thrown;
       }
       // A reply that was cut off may be complete the next time.
-      const isTransient = error.status === undefined ||
-        TRANSIENT.has(error.status) || error.isCut;
-      const delayMs = error.retryAfterMs ??
-        Math.min(5_000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
-      if (
-        !isTransient || attempt >= this.#retries ||
-        performance.now() + delayMs >= deadline
-      ) throw error;
+      const isTransient = error.status === undefined || TRANSIENT.has(error.status) || error.isCut;
+      const delayMs = error.retryAfterMs ?? Math.min(5_000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
+      if (!isTransient || attempt >= this.#retries || performance.now() + delayMs >= deadline) throw error;
       await pause(delayMs, signal);
     }
   }
@@ -209,15 +166,11 @@ export class JobsClient {
       if (this.#servers[0] === url) this.#failures = 0;
       return answer;
     } catch (error) {
-      const hasFailed = error.status === undefined || error.status >= 500 ||
-        error.code === "invalid_reply";
+      const hasFailed = error.status === undefined || error.status >= 500 || error.code === "invalid_reply";
       const isLate = error.cause?.name === "TimeoutError";
       const isAborted = rest.at(-1)?.aborted;
       // Another request may have left it.
-      if (
-        hasFailed && !isAborted && this.#servers.length > 1 &&
-        this.#servers[0] === url
-      ) {
+      if (hasFailed && !isAborted && this.#servers.length > 1 && this.#servers[0] === url) {
         if (++this.#failures >= MAX_FAILURES || isLate) this.#leave(url);
       }
       throw error;
@@ -228,55 +181,36 @@ export class JobsClient {
     this.#servers.push(this.#servers.shift());
     this.#failures = 0;
     for (const [request, server] of this.#open) {
-      if (server === url) {
-        request.abort(new Error(`Left for ${this.#servers[0]}`));
-      }
+      if (server === url) request.abort(new Error(`Left for ${this.#servers[0]}`));
     }
   }
 
   async #sendTo(url, method, path, body, key, isExpected, timeoutMs, signal) {
     // The timer of AbortSignal.timeout doesn't keep the process: Node ended it while a request on a closed connection was pending.
     const limit = new AbortController();
-    const late = new DOMException(
-      "The operation was aborted due to timeout",
-      "TimeoutError",
-    );
+    const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
     const timer = setTimeout(() => limit.abort(late), Math.ceil(timeoutMs));
     const timeout = limit.signal;
-    const headers = {
-      ...this.#headers,
-      ...(key !== undefined && { "idempotency-key": key }),
-    };
+    const headers = { ...this.#headers, ...(key !== undefined && { "idempotency-key": key }) };
     let response;
     let text;
     this.#open.set(limit, url);
     try {
       const signals = signal ? anySignal([signal, timeout]) : timeout;
       // A followed redirect turns a push into a GET, and may hand the token to another host.
-      response = await this.#fetch(url + path, {
-        method,
-        headers,
-        body,
-        signal: signals,
-        redirect: "manual",
-      });
+      response = await this.#fetch(url + path, { method, headers, body, signal: signals, redirect: "manual" });
       text = await response.text();
     } catch (cause) {
-      throw new JobsError(
-        `Can't reach ${url}: ${cause?.cause?.message ?? cause?.message}`,
-        {
-          code: "unreachable",
-          cause,
-        },
-      );
+      throw new JobsError(`Can't reach ${url}: ${cause?.cause?.message ?? cause?.message}`, {
+        code: "unreachable",
+        cause,
+      });
     } finally {
       clearTimeout(timer);
       this.#open.delete(limit);
     }
     const isRedirect = response.status >= 300 && response.status < 400;
-    if (
-      isRedirect || response.redirected || response.type === "opaqueredirect"
-    ) {
+    if (isRedirect || response.redirected || response.type === "opaqueredirect") {
       throw redirected(url, path, response);
     }
     let value;
@@ -290,9 +224,7 @@ export class JobsClient {
       const isPage = type.includes("html");
       if (!isPage && isObject(value) && isExpected(value)) return value;
       const isCut = !isPage && value === undefined;
-      const shown = `${
-        JSON.stringify(text.slice(0, MAX_SHOWN_CHARS))
-      } (${type})`;
+      const shown = `${JSON.stringify(text.slice(0, MAX_SHOWN_CHARS))} (${type})`;
       throw Object.assign(
         new JobsError(
           `${url} answered ${response.status} with ${shown}: expected a reply of the API of jobs, check the URL`,
@@ -301,20 +233,14 @@ export class JobsClient {
         { isCut },
       );
     }
-    const { code, message, field } = isObject(value) && isObject(value.error)
-      ? value.error
-      : {};
+    const { code, message, field } = isObject(value) && isObject(value.error) ? value.error : {};
     const isOurs = typeof code === "string" && typeof message === "string";
-    const error = isOurs
-      ? new JobsError(message, { code, status: response.status, field })
-      : new JobsError(
-        `${url} answered ${response.status} ${response.statusText} (${type}): expected an error of the API of jobs, check the URL`,
-        { code: "unavailable", status: response.status },
-      );
+    const error = isOurs ? new JobsError(message, { code, status: response.status, field }) : new JobsError(
+      `${url} answered ${response.status} ${response.statusText} (${type}): expected an error of the API of jobs, check the URL`,
+      { code: "unavailable", status: response.status },
+    );
     const retryAfter = Number(response.headers.get("retry-after"));
-    if (retryAfter > 0) {
-      error.retryAfterMs = Math.min(60_000, retryAfter * 1_000);
-    }
+    if (retryAfter > 0) error.retryAfterMs = Math.min(60_000, retryAfter * 1_000);
     throw error;
   }
 }
@@ -322,9 +248,7 @@ export class JobsClient {
 /** Returns the servers' addresses of the API, beginning with one by chance, so that many clients spread over all. */
 function serversOf(url) {
   const urls = [url].flat();
-  const wrong = urls.length === 0
-    ? 0
-    : urls.findIndex((one) => !/^https?:\/\//i.test(one));
+  const wrong = urls.length === 0 ? 0 : urls.findIndex((one) => !/^https?:\/\//i.test(one));
   if (wrong >= 0) {
     throw new TypeError(
       `Invalid url ${
@@ -333,26 +257,18 @@ function serversOf(url) {
     );
   }
   const first = Math.floor(Math.random() * urls.length);
-  return [...urls.slice(first), ...urls.slice(0, first)].map((one) =>
-    `${one.replace(/\/+$/, "")}/api/v1`
-  );
+  return [...urls.slice(first), ...urls.slice(0, first)].map((one) => `${one.replace(/\/+$/, "")}/api/v1`);
 }
 
 /** Returns the error of a redirect, with the URL to use instead if the redirect is to the same path. */
 function redirected(url, path, response) {
-  const location = response.headers.get("location") ??
-    (response.redirected ? response.url : undefined);
+  const location = response.headers.get("location") ?? (response.redirected ? response.url : undefined);
   let cure = ": expected the API of jobs, check the URL";
   try {
-    const { origin, pathname } = new URL(
-      location ?? "",
-      location === undefined ? undefined : url,
-    );
+    const { origin, pathname } = new URL(location ?? "", location === undefined ? undefined : url);
     const end = `/api/v1${path.split("?")[0]}`;
     const isSamePath = pathname.endsWith(end);
-    cure = isSamePath
-      ? `: use ${origin}${pathname.slice(0, -end.length)}`
-      : ` to ${origin}${pathname}${cure}`;
+    cure = isSamePath ? `: use ${origin}${pathname.slice(0, -end.length)}` : ` to ${origin}${pathname}${cure}`;
   } catch {
     // No valid location.
   }
@@ -369,8 +285,7 @@ function isPushed({ jid }) {
 }
 
 function isResult(value) {
-  return isObject(value) &&
-    (isPushed(value) || typeof value.refused === "string");
+  return isObject(value) && (isPushed(value) || typeof value.refused === "string");
 }
 
 function hasFinished({ finished }) {
@@ -402,8 +317,7 @@ function anySignal(signals) {
   const controller = new AbortController();
   for (const signal of signals) {
     if (signal.aborted) controller.abort(signal.reason);
-    else {signal.addEventListener("abort", () =>
-        controller.abort(signal.reason), { once: true });}
+    else signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
   }
   return controller.signal;
 }
@@ -466,9 +380,7 @@ export class AttemptEnded extends Error {
   name = "AttemptEnded";
 
   constructor() {
-    super(
-      "The attempt ends here: the job sleeps or waits, or continues elsewhere",
-    );
+    super("The attempt ends here: the job sleeps or waits, or continues elsewhere");
   }
 }
 
@@ -540,9 +452,7 @@ class Worker {
   #wakeSettler = () => {};
   #wakeTaker = () => {};
   #wakeBeat = () => {};
-  #nonce = [...crypto.getRandomValues(new Uint8Array(6))].map((byte) =>
-    byte.toString(16).padStart(2, "0")
-  ).join("");
+  #nonce = [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   #take = 0;
   #isQuiet = false;
   /** When it began to register last. */
@@ -570,45 +480,27 @@ class Worker {
     },
   ) {
     if (!isObject(handlers) || Object.keys(handlers).length === 0) {
-      throw new TypeError(
-        "Missing handlers: expected functions by class, { Report: async (ctx, month) => … }",
-      );
+      throw new TypeError("Missing handlers: expected functions by class, { Report: async (ctx, month) => … }");
     }
     for (const [name, handler] of Object.entries(handlers)) {
       if (typeof handler !== "function") {
-        throw new TypeError(
-          `Handler "${name}" isn't a function but ${
-            show(handler)
-          }: expected (ctx, …args) => …`,
-        );
+        throw new TypeError(`Handler "${name}" isn't a function but ${show(handler)}: expected (ctx, …args) => …`);
       }
       const [code] = Object.entries(handler.options ?? {})
-        .find(([option, value]) =>
-          option !== "schema" && typeof value === "function"
-        ) ?? [];
+        .find(([option, value]) => option !== "schema" && typeof value === "function") ?? [];
       if (code !== undefined) {
-        throw new TypeError(
-          `Option "${code}" of class "${name}" is a function: expected JSON, because it is sent`,
-        );
+        throw new TypeError(`Option "${code}" of class "${name}" is a function: expected JSON, because it is sent`);
       }
     }
-    if (
-      !Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000
-    ) {
-      throw new TypeError(
-        `Invalid concurrency ${
-          show(concurrency)
-        }: expected a whole number from 1 to 1000`,
-      );
+    if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000) {
+      throw new TypeError(`Invalid concurrency ${show(concurrency)}: expected a whole number from 1 to 1000`);
     }
     this.#client = new JobsClient({ url, token, fetch, retries: 0 });
     this.#send = this.#client[SEND];
     this.#handlers = handlers;
     this.#options = { concurrency, queues, labels, shutdownTimeoutMs, signals };
     this.#log = log;
-    signal?.addEventListener("abort", () => this.stop("the signal"), {
-      once: true,
-    });
+    signal?.addEventListener("abort", () => this.stop("the signal"), { once: true });
     if (signal?.aborted) this.stop("the signal");
   }
 
@@ -622,11 +514,7 @@ class Worker {
       if (this.#id === undefined) return this.#log("info", "Stopped");
       await this.#startPulse();
       this.#aim();
-      await Promise.all([
-        this.#takeLoop(),
-        this.#settleLoop(),
-        this.#beatLoop(),
-      ]);
+      await Promise.all([this.#takeLoop(), this.#settleLoop(), this.#beatLoop()]);
       await this.#request("/work/deregister", {}, { tries: 3 }).catch(() => {});
       this.#log("info", "Stopped");
       // A handler that ignores its signal would keep the process, or continue while its job runs elsewhere.
@@ -655,17 +543,12 @@ class Worker {
   /** Describes each running job, one line each. */
   dump() {
     const now = performance.now();
-    const lines = [...this.#running.values()].map((
-      { payload, context, since, aborted },
-    ) =>
-      `${context.class} ${context.jid} ${
-        JSON.stringify(payload.args).slice(0, 100)
-      } for ${Math.round(now - since)} ms${aborted ? ` (${aborted})` : ""}`
+    const lines = [...this.#running.values()].map(({ payload, context, since, aborted }) =>
+      `${context.class} ${context.jid} ${JSON.stringify(payload.args).slice(0, 100)} for ${Math.round(now - since)} ms${
+        aborted ? ` (${aborted})` : ""
+      }`
     );
-    return [
-      `${this.#id}: ${this.#running.size} of ${this.#options.concurrency} running`,
-      ...lines,
-    ];
+    return [`${this.#id}: ${this.#running.size} of ${this.#options.concurrency} running`, ...lines];
   }
 
   #listen() {
@@ -674,13 +557,9 @@ class Worker {
       SIGINT: () => this.stop("SIGINT"),
       SIGTTIN: () => console.error(this.dump().join("\n")),
     };
-    for (const [name, listener] of Object.entries(on)) {
-      process.on(name, listener);
-    }
+    for (const [name, listener] of Object.entries(on)) process.on(name, listener);
     return () => {
-      for (const [name, listener] of Object.entries(on)) {
-        process.off(name, listener);
-      }
+      for (const [name, listener] of Object.entries(on)) process.off(name, listener);
     };
   }
 
@@ -688,51 +567,24 @@ class Worker {
     const nonce = this.#nonce;
     const { concurrency, queues, labels } = this.#options;
     const classes = Object.fromEntries(
-      Object.entries(this.#handlers).map((
-        [name, { options = {} }],
-      ) => [name, declared(name, options)]),
+      Object.entries(this.#handlers).map(([name, { options = {} }]) => [name, declared(name, options)]),
     );
     const { hostname } = await import("node:os");
     const body = {
-      ...{
-        protocol: PROTOCOL,
-        runtime: runtimeName(),
-        client: CLIENT,
-        nonce,
-        concurrency,
-        classes,
-      },
-      ...{
-        hostname: hostname().replace(/[\s:]/g, "-") || "unknown",
-        pid: process.pid,
-      },
+      ...{ protocol: PROTOCOL, runtime: runtimeName(), client: CLIENT, nonce, concurrency, classes },
+      ...{ hostname: hostname().replace(/[\s:]/g, "-") || "unknown", pid: process.pid },
       ...(queues && { queues }),
       ...(labels && { labels }),
-      ...(this.#id &&
-        {
-          running: [...this.#running.values(), ...this.#ended].map((
-            { given },
-          ) => given),
-        }),
+      ...(this.#id && { running: [...this.#running.values(), ...this.#ended].map(({ given }) => given) }),
     };
     const answer = await this.#repeat(
-      () =>
-        this.#send(
-          "POST",
-          "/work/register",
-          JSON.stringify(body),
-          undefined,
-          EXPECTED["/work/register"],
-        ),
+      () => this.#send("POST", "/work/register", JSON.stringify(body), undefined, EXPECTED["/work/register"]),
       this.#id ? this.#done.signal : this.#stop.signal,
     );
     this.#id = answer.worker;
     this.#times = answer;
     if (!this.#client[ADDRESS]().isOnly) {
-      this.#replyMs = Math.max(
-        MIN_REPLY_MS,
-        Math.min(MAX_REPLY_MS, answer.timeoutMs / 4),
-      );
+      this.#replyMs = Math.max(MIN_REPLY_MS, Math.min(MAX_REPLY_MS, answer.timeoutMs / 4));
     }
     const left = new Set(answer.running);
     for (const [token, job] of this.#running) {
@@ -741,18 +593,12 @@ class Worker {
       this.#running.delete(token);
     }
     this.#aim();
-    this.#log("info", "Started", {
-      worker: this.#id,
-      classes: Object.keys(classes).join(" "),
-    });
+    this.#log("info", "Started", { worker: this.#id, classes: Object.keys(classes).join(" ") });
   }
 
   async #takeLoop() {
     while (!this.#stop.signal.aborted) {
-      const limit = Math.min(
-        MAX_TAKEN,
-        this.#options.concurrency - this.#running.size,
-      );
+      const limit = Math.min(MAX_TAKEN, this.#options.concurrency - this.#running.size);
       if (limit <= 0 || this.#isQuiet) {
         await new Promise((resolve) => this.#wakeTaker = resolve);
         continue;
@@ -760,12 +606,7 @@ class Worker {
       const take = ++this.#take;
       const since = performance.now();
       const { rss } = process.memoryUsage();
-      const { jobs, ...state } = await this.#request("/work/take", {
-        take,
-        limit,
-        wait: "25s",
-        rss,
-      }, {
+      const { jobs, ...state } = await this.#request("/work/take", { take, limit, wait: "25s", rss }, {
         signal: this.#stop.signal,
         extraMs: 25_000,
       })
@@ -782,22 +623,14 @@ class Worker {
   async #confirmed(jobs, since) {
     const { heartbeatMs, timeoutMs } = this.#times;
     const isLate = () =>
-      performance.now() - since >= Math.min(heartbeatMs, timeoutMs / 2) ||
-      this.#registeredAt > since;
+      performance.now() - since >= Math.min(heartbeatMs, timeoutMs / 2) || this.#registeredAt > since;
     let left = jobs;
     while (left.length > 0 && isLate()) {
       since = performance.now();
-      const held = [
-        ...[...this.#running.values(), ...this.#ended].map(({ given }) =>
-          given
-        ),
-        ...left,
-      ];
+      const held = [...[...this.#running.values(), ...this.#ended].map(({ given }) => given), ...left];
       const running = held.map(({ token }) => ({ token }));
       try {
-        const { lost, aborted } = await this.#request("/work/heartbeat", {
-          running,
-        }, { signal: this.#stop.signal });
+        const { lost, aborted } = await this.#request("/work/heartbeat", { running }, { signal: this.#stop.signal });
         const gone = new Set([...lost, ...aborted.map(({ token }) => token)]);
         left = left.filter(({ token }) => !gone.has(token));
       } catch (error) {
@@ -828,56 +661,22 @@ class Worker {
       },
     };
     const log = (level) => (message) => {
-      if (
-        job.lines.push({
-          level,
-          message: String(message).slice(0, MAX_LINE_CHARS),
-        }) > MAX_LINES
-      ) job.lines.shift();
+      if (job.lines.push({ level, message: String(message).slice(0, MAX_LINE_CHARS) }) > MAX_LINES) job.lines.shift();
     };
     job.context = {
-      ...{
-        jid: payload.jid,
-        class: name,
-        queue,
-        attempt,
-        payload,
-        raw,
-        signal: controller.signal,
-      },
+      ...{ jid: payload.jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
       progress: (done, note) => {
-        if (!Number.isFinite(done)) {
-          throw new TypeError(
-            `Invalid progress ${show(done)}: expected a number`,
-          );
-        }
-        job.progress = {
-          done,
-          ...(note !== undefined && { note: String(note) }),
-        };
+        if (!Number.isFinite(done)) throw new TypeError(`Invalid progress ${show(done)}: expected a number`);
+        job.progress = { done, ...(note !== undefined && { note: String(note) }) };
       },
       stream: (chunk) => job.stream.write(chunk),
-      log: {
-        debug: log("debug"),
-        info: log("info"),
-        warn: log("warn"),
-        error: log("error"),
-      },
+      log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
       client: this.#client,
     };
     const { signal } = controller;
-    job.stream = new Stream(
-      (body) => this.#request("/work/stream", { token, ...body }, { signal }),
-      job.context.log,
-    );
-    const send = (body) =>
-      this.#request("/work/step", { ...reportOf(job), ...body }, {
-        signal: controller.signal,
-      });
-    Object.assign(
-      job.context,
-      new Steps(send, controller.signal).methods({ batch, node }),
-    );
+    job.stream = new Stream((body) => this.#request("/work/stream", { token, ...body }, { signal }), job.context.log);
+    const send = (body) => this.#request("/work/step", { ...reportOf(job), ...body }, { signal: controller.signal });
+    Object.assign(job.context, new Steps(send, controller.signal).methods({ batch, node }));
     this.#running.set(token, job);
     this.#wakeBeat();
     void this.#perform(job, name);
@@ -886,12 +685,8 @@ class Worker {
   async #perform(job, name) {
     let outcome;
     try {
-      const handler = Object.hasOwn(this.#handlers, name)
-        ? this.#handlers[name]
-        : undefined;
-      if (handler === undefined) {
-        throw new Error(`No handler for class "${name}"`);
-      }
+      const handler = Object.hasOwn(this.#handlers, name) ? this.#handlers[name] : undefined;
+      if (handler === undefined) throw new Error(`No handler for class "${name}"`);
       const result = await handler(job.context, ...job.payload.args);
       outcome = { end: "succeeded", ...(result !== undefined && { result }) };
       const { length } = JSON.stringify(outcome);
@@ -902,16 +697,11 @@ class Worker {
     } catch (error) {
       outcome = outcomeOf(error);
       // An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
-      if (job.aborted === "Shutdown" && outcome.end === "failed") {
-        outcome = { end: "release" };
-      }
+      if (job.aborted === "Shutdown" && outcome.end === "failed") outcome = { end: "release" };
     }
     await job.stream.finish();
     if (this.#running.get(job.token) !== job) return;
-    this.#ended.push({
-      given: job.given,
-      outcome: { ...reportOf(job), ...outcome },
-    });
+    this.#ended.push({ given: job.given, outcome: { ...reportOf(job), ...outcome } });
     this.#running.delete(job.token);
     this.#wakeSettler();
     this.#wakeTaker();
@@ -927,9 +717,7 @@ class Worker {
         });
         continue;
       }
-      const outcomes = fitting(
-        this.#ended.slice(0, limit).map(({ outcome }) => outcome),
-      );
+      const outcomes = fitting(this.#ended.slice(0, limit).map(({ outcome }) => outcome));
       let answer;
       try {
         answer = await this.#request("/work/settle", { outcomes });
@@ -937,21 +725,13 @@ class Worker {
         // One end that the server refuses fails that job, and holds back no other.
         if (!REFUSED.has(error.status) || this.#ended[0].isRefused) throw error;
         if (outcomes.length > 1) limit = Math.ceil(outcomes.length / 2);
-        else {this.#ended[0] = {
-            ...this.#ended[0],
-            isRefused: true,
-            outcome: refusedOutcome(outcomes[0], error),
-          };}
+        else this.#ended[0] = { ...this.#ended[0], isRefused: true, outcome: refusedOutcome(outcomes[0], error) };
         continue;
       }
       const { lost } = answer;
       limit = MAX_SETTLED;
       this.#ended.splice(0, outcomes.length);
-      if (lost.length > 0) {
-        this.#log("warn", "Leases lost: these jobs run again", {
-          count: lost.length,
-        });
-      }
+      if (lost.length > 0) this.#log("warn", "Leases lost: these jobs run again", { count: lost.length });
     }
   }
 
@@ -963,35 +743,20 @@ class Worker {
     const { signal } = this.#done;
     while (!signal.aborted) {
       // Without jobs, the open request for jobs shows that this worker lives.
-      if (
-        this.#running.size + this.#ended.length === 0 && !this.#isQuiet &&
-        !this.#stop.signal.aborted
-      ) {
+      if (this.#running.size + this.#ended.length === 0 && !this.#isQuiet && !this.#stop.signal.aborted) {
         Atomics.store(this.#beats, 0, 0);
         await this.#restOfBeat(this.#times.heartbeatMs);
         continue;
       }
       // Also those whose ends aren't stored yet: the server would take them for forgotten.
-      const running = [
-        ...this.#running.values(),
-        ...this.#ended.map(({ given: { token } }) => ({ token, lines: [] })),
-      ]
+      const running = [...this.#running.values(), ...this.#ended.map(({ given: { token } }) => ({ token, lines: [] }))]
         .map(reportOf);
-      const waitMs = running.length > 0 && !this.#stop.signal.aborted
-        ? this.#times.heartbeatMs
-        : 0;
-      const body = {
-        running,
-        rss: process.memoryUsage().rss,
-        ...(waitMs > 0 && { wait: waitMs / 1_000 }),
-      };
+      const waitMs = running.length > 0 && !this.#stop.signal.aborted ? this.#times.heartbeatMs : 0;
+      const body = { running, rss: process.memoryUsage().rss, ...(waitMs > 0 && { wait: waitMs / 1_000 }) };
       const began = performance.now();
       let orders;
       try {
-        orders = await this.#request("/work/heartbeat", body, {
-          signal,
-          extraMs: waitMs,
-        });
+        orders = await this.#request("/work/heartbeat", body, { signal, extraMs: waitMs });
       } catch (error) {
         if (signal.aborted) return;
         throw error;
@@ -999,13 +764,7 @@ class Worker {
       Atomics.store(this.#beats, 0, ++this.#beat);
       this.#obey(orders);
       const hasWaited = performance.now() - began >= waitMs && waitMs > 0;
-      await this.#restOfBeat(
-        hasWaited
-          ? MIN_BEAT_MS
-          : waitMs > 0
-          ? BUSY_BEAT_MS
-          : this.#times.heartbeatMs,
-      );
+      await this.#restOfBeat(hasWaited ? MIN_BEAT_MS : waitMs > 0 ? BUSY_BEAT_MS : this.#times.heartbeatMs);
     }
   }
 
@@ -1013,19 +772,13 @@ class Worker {
   async #restOfBeat(ms) {
     const begun = new AbortController();
     this.#wakeBeat = () => begun.abort();
-    await pause(ms, anySignal([this.#done.signal, begun.signal])).catch(
-      () => {},
-    );
+    await pause(ms, anySignal([this.#done.signal, begun.signal])).catch(() => {});
     this.#wakeBeat = () => {};
-    if (begun.signal.aborted) {
-      await pause(MIN_BEAT_MS, this.#done.signal).catch(() => {});
-    }
+    if (begun.signal.aborted) await pause(MIN_BEAT_MS, this.#done.signal).catch(() => {});
   }
 
   #obey({ aborted, lost, ...state }) {
-    for (const { token, reason } of aborted) {
-      this.#running.get(token)?.abort(reason);
-    }
+    for (const { token, reason } of aborted) this.#running.get(token)?.abort(reason);
     for (const token of lost) {
       this.#running.get(token)?.abort("LeaseLost");
       this.#isLeaving ||= this.#running.delete(token) && this.#options.signals;
@@ -1044,18 +797,11 @@ class Worker {
   /** Sends a request of this worker until it is answered. Registers again if the worker is unknown. */
   async #request(path, body, { signal, extraMs, tries = Infinity } = {}) {
     const send = () =>
-      this.#send(
-        "POST",
-        path,
-        JSON.stringify({ worker: this.#id, ...body }),
-        undefined,
-        EXPECTED[path],
-        {
-          timeoutMs: this.#replyMs,
-          extraMs,
-          signal,
-        },
-      );
+      this.#send("POST", path, JSON.stringify({ worker: this.#id, ...body }), undefined, EXPECTED[path], {
+        timeoutMs: this.#replyMs,
+        extraMs,
+        signal,
+      });
     return await this.#repeat(
       async () => {
         try {
@@ -1076,9 +822,7 @@ class Worker {
   /** The server doesn't know this worker any more, or is another one: it is shown the running jobs. */
   async #again() {
     this.#registering ??= (async () => {
-      this.#log("warn", "Unknown to the server: registering again", {
-        running: this.#running.size,
-      });
+      this.#log("warn", "Unknown to the server: registering again", { running: this.#running.size });
       this.#registeredAt = performance.now();
       await this.#register();
     })().finally(() => this.#registering = undefined);
@@ -1096,33 +840,20 @@ class Worker {
       const { Worker: Thread } = await import("node:worker_threads");
       const { headers } = this.#client[ADDRESS]();
       const everyMs = this.#times.heartbeatMs;
-      this.#pulse = new Thread(PULSE, {
-        eval: true,
-        workerData: { headers, beats: this.#beats, everyMs },
-      });
+      this.#pulse = new Thread(PULSE, { eval: true, workerData: { headers, beats: this.#beats, everyMs } });
       this.#pulse.on(
         "error",
-        (error) =>
-          this.#log(
-            "warn",
-            "No heartbeats while a handler holds the event loop",
-            { error: error.message },
-          ),
+        (error) => this.#log("warn", "No heartbeats while a handler holds the event loop", { error: error.message }),
       );
       this.#pulse.unref();
     } catch (error) {
-      this.#log("warn", "No heartbeats while a handler holds the event loop", {
-        error: error.message,
-      });
+      this.#log("warn", "No heartbeats while a handler holds the event loop", { error: error.message });
     }
   }
 
   /** Tells the other thread where this worker is registered. */
   #aim() {
-    this.#pulse?.postMessage({
-      worker: this.#id,
-      url: this.#client[ADDRESS]().url,
-    });
+    this.#pulse?.postMessage({ worker: this.#id, url: this.#client[ADDRESS]().url });
   }
 
   async #repeat(run, signal, tries = Infinity) {
@@ -1133,20 +864,12 @@ class Worker {
         return answer;
       } catch (error) {
         signal?.throwIfAborted();
-        const isTransient = error.code === "unreachable" ||
-          TRANSIENT.has(error.status) || isUnknownWorker(error) ||
-          this.#id !== undefined && !REFUSED.has(error.status) &&
-            FOREIGN.has(error.code);
+        const isTransient = error.code === "unreachable" || TRANSIENT.has(error.status) || isUnknownWorker(error) ||
+          this.#id !== undefined && !REFUSED.has(error.status) && FOREIGN.has(error.code);
         if (!isTransient || failures + 1 >= tries) throw error;
-        if (failures === 0) {
-          this.#log("warn", "Server not reached, retrying", {
-            error: error.message,
-          });
-        }
+        if (failures === 0) this.#log("warn", "Server not reached, retrying", { error: error.message });
         await pause(
-          error.retryAfterMs ??
-            Math.min(LAST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) *
-              (0.5 + Math.random() / 2),
+          error.retryAfterMs ?? Math.min(LAST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) * (0.5 + Math.random() / 2),
           signal,
         );
       }
@@ -1155,10 +878,7 @@ class Worker {
 
   #giveBack() {
     for (const [token, job] of this.#running) {
-      this.#ended.push({
-        given: job.given,
-        outcome: { ...reportOf(job), end: "release" },
-      });
+      this.#ended.push({ given: job.given, outcome: { ...reportOf(job), end: "release" } });
       this.#running.delete(token);
       this.#isLeaving = this.#options.signals;
       this.#log("warn", "Unfinished job returned", { jid: job.context.jid });
@@ -1167,10 +887,7 @@ class Worker {
   }
 
   #checkDone() {
-    if (
-      !this.#stop.signal.aborted || this.#running.size > 0 ||
-      this.#ended.length > 0
-    ) return;
+    if (!this.#stop.signal.aborted || this.#running.size > 0 || this.#ended.length > 0) return;
     this.#done.abort();
     this.#wakeSettler();
   }
@@ -1179,21 +896,15 @@ class Worker {
 /** Returns the options of a class as JSON: a schema of a library as its JSON Schema. */
 function declared(name, { schema, ...options }) {
   if (schema === undefined) return options;
-  return {
-    ...options,
-    schema: Array.isArray(schema) ? schema.map(jsonSchema) : jsonSchema(schema),
-  };
+  return { ...options, schema: Array.isArray(schema) ? schema.map(jsonSchema) : jsonSchema(schema) };
 
   function jsonSchema(one) {
     if (one?.["~standard"] === undefined) return one;
-    const made =
-      one["~standard"].jsonSchema?.input({ target: "draft-2020-12" }) ??
-        one.toJSONSchema?.({ io: "input" }) ??
-        one.toJsonSchema?.();
+    const made = one["~standard"].jsonSchema?.input({ target: "draft-2020-12" }) ??
+      one.toJSONSchema?.({ io: "input" }) ??
+      one.toJsonSchema?.();
     if (made !== undefined) return made;
-    throw new TypeError(
-      `The schema of handler "${name}" has no JSON Schema: expected one of a library that makes it`,
-    );
+    throw new TypeError(`The schema of handler "${name}" has no JSON Schema: expected one of a library that makes it`);
   }
 }
 
@@ -1225,19 +936,11 @@ class Stream {
   /** Resolves when there is room for the next chunk. */
   async write(chunk) {
     const text = JSON.stringify(chunk);
-    if (text === undefined) {
-      throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON`);
-    }
+    if (text === undefined) throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON`);
     if (text.length > MAX_CHUNK_CHARS) {
-      throw new TypeError(
-        `Chunk too large: expected at most ${MAX_CHUNK_CHARS} characters`,
-      );
+      throw new TypeError(`Chunk too large: expected at most ${MAX_CHUNK_CHARS} characters`);
     }
-    if (this.#isClosed) {
-      throw new TypeError(
-        "A chunk comes after its handler has ended; await what writes it",
-      );
-    }
+    if (this.#isClosed) throw new TypeError("A chunk comes after its handler has ended; await what writes it");
     this.#texts.push(text);
     this.#chars += text.length;
     this.#sending ??= this.#sendAll().finally(() => this.#sending = undefined);
@@ -1255,16 +958,11 @@ class Stream {
     await undefined;
     while (this.#texts.length > 0) {
       let chars = 0;
-      const end = this.#texts.findIndex((text, i) =>
-        i === MAX_CHUNKS || (chars += text.length) > FULL_CHARS && i > 0
-      );
+      const end = this.#texts.findIndex((text, i) => i === MAX_CHUNKS || (chars += text.length) > FULL_CHARS && i > 0);
       const texts = this.#texts.splice(0, end < 0 ? this.#texts.length : end);
       this.#chars = this.#texts.reduce((sum, { length }) => sum + length, 0);
       try {
-        await this.#send({
-          from: this.#from,
-          chunks: texts.map((text) => JSON.parse(text)),
-        });
+        await this.#send({ from: this.#from, chunks: texts.map((text) => JSON.parse(text)) });
       } catch (error) {
         // The job is no longer this worker's, or must end.
         if (error.field !== "token" && error instanceof JobsError) {
@@ -1298,32 +996,24 @@ class Steps {
   }
 
   methods({ batch, node }) {
-    const member = (name, args = [], options = {}) =>
-      this.#use({ kind: "member", class: name, args, options });
+    const member = (name, args = [], options = {}) => this.#use({ kind: "member", class: name, args, options });
     return {
-      step: (name, run, options) =>
-        this.#use({ kind: "step", name, options }, run),
+      step: (name, run, options) => this.#use({ kind: "step", name, options }, run),
       sleep: (name, duration) => this.#use({ kind: "sleep", name, duration }),
       waitFor: (name, options) => this.#use({ kind: "wait", name, options }),
-      run: (name, child, args = [], options = {}) =>
-        this.#use({ kind: "child", name, class: child, args, options }),
+      run: (name, child, args = [], options = {}) => this.#use({ kind: "child", name, class: child, args, options }),
       each: (...args) => this.#each(...args),
       batch: batch === undefined ? undefined : { id: batch, add: member },
-      flow: node === undefined ? undefined : {
-        id: batch,
-        node,
-        results: (nodes) =>
-          this.#use({ kind: "results", ...(nodes && { nodes }) }),
-      },
+      flow: node === undefined
+        ? undefined
+        : { id: batch, node, results: (nodes) => this.#use({ kind: "results", ...(nodes && { nodes }) }) },
     };
   }
 
   /** Sends a request. If the server asks for the program's part of a step, runs it, and sends its result. */
   async #use(request, part) {
     if (request.kind === "step" && typeof part !== "function") {
-      throw new TypeError(
-        `Step "${request.name}" isn't a function: expected ctx.step(name, () => …)`,
-      );
+      throw new TypeError(`Step "${request.name}" isn't a function: expected ctx.step(name, () => …)`);
     }
     const body = { call: ++this.#calls, ...request };
     let answer = await this.#ask(body);
@@ -1332,10 +1022,7 @@ class Steps {
       let result;
       try {
         const value = await this.#runPart(answer.run, part);
-        result = {
-          end: "succeeded",
-          ...(value !== undefined && { result: value }),
-        };
+        result = { end: "succeeded", ...(value !== undefined && { result: value }) };
       } catch (error) {
         thrown = error;
         result = outcomeOf(error);
@@ -1348,9 +1035,7 @@ class Steps {
     if (name === "StepFailed" || name === "ChildFailed") {
       throw Object.assign(new StepFailed(message), { name, cause: thrown });
     }
-    throw thrown?.name === name
-      ? thrown
-      : Object.assign(new Error(message), { name, cause: thrown });
+    throw thrown?.name === name ? thrown : Object.assign(new Error(message), { name, cause: thrown });
   }
 
   async #ask(body) {
@@ -1358,32 +1043,20 @@ class Steps {
       return await this.#send(body);
     } catch (error) {
       // The job is no longer this worker's, or must end.
-      if (error.field === "token" && error.status === 409) {
-        return { ends: true };
-      }
+      if (error.field === "token" && error.status === 409) return { ends: true };
       throw error;
     }
   }
 
   async #runPart({ timeoutMs, attempt, idempotencyKey }, part) {
     const limit = new AbortController();
-    const late = Object.assign(
-      new Error(`The step has not ended within ${timeoutMs} ms`),
-      { name: "Timeout" },
-    );
-    const timer = timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => limit.abort(late), timeoutMs);
+    const late = Object.assign(new Error(`The step has not ended within ${timeoutMs} ms`), { name: "Timeout" });
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => limit.abort(late), timeoutMs);
     const signal = anySignal([this.#signal, limit.signal]);
     let leave;
-    const aborted = new Promise((_, reject) =>
-      signal.addEventListener("abort", leave = () => reject(signal.reason))
-    );
+    const aborted = new Promise((_, reject) => signal.addEventListener("abort", leave = () => reject(signal.reason)));
     try {
-      return await Promise.race([
-        part({ attempt, idempotencyKey, signal }),
-        aborted,
-      ]);
+      return await Promise.race([part({ attempt, idempotencyKey, signal }), aborted]);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", leave);
@@ -1426,23 +1099,14 @@ function isUnknownWorker({ status, field }) {
 
 /** Whether a reply is complete, by the path of its request. */
 const EXPECTED = {
-  "/work/register": ({ worker, running }) =>
-    typeof worker === "string" && Array.isArray(running),
+  "/work/register": ({ worker, running }) => typeof worker === "string" && Array.isArray(running),
   "/work/take": ({ jobs }) => Array.isArray(jobs),
   "/work/settle": ({ lost }) => Array.isArray(lost),
-  "/work/heartbeat": ({ aborted, lost }) =>
-    Array.isArray(aborted) && Array.isArray(lost),
+  "/work/heartbeat": ({ aborted, lost }) => Array.isArray(aborted) && Array.isArray(lost),
 };
 
 function refusedOutcome({ token }, { message }) {
-  return {
-    token,
-    end: "failed",
-    error: {
-      class: "JobsError",
-      message: `The server refused its end: ${message}`,
-    },
-  };
+  return { token, end: "failed", error: { class: "JobsError", message: `The server refused its end: ${message}` } };
 }
 
 function show(value) {
@@ -1456,26 +1120,18 @@ function show(value) {
 
 /** Returns what a job has reported since the last request. */
 function reportOf({ token, progress, lines }) {
-  return {
-    token,
-    ...(progress && { progress }),
-    ...(lines.length > 0 && { log: lines.splice(0) }),
-  };
+  return { token, ...(progress && { progress }), ...(lines.length > 0 && { log: lines.splice(0) }) };
 }
 
 /** Returns the first outcomes that fit into one request; at least one. */
 function fitting(outcomes) {
   let chars = 0;
-  const count = outcomes.findIndex((outcome) =>
-    (chars += JSON.stringify(outcome).length) > MAX_REQUEST_CHARS
-  );
+  const count = outcomes.findIndex((outcome) => (chars += JSON.stringify(outcome).length) > MAX_REQUEST_CHARS);
   return count < 0 ? outcomes : outcomes.slice(0, Math.max(1, count));
 }
 
 function outcomeOf(error) {
-  const name = typeof error?.name === "string" && error.name !== ""
-    ? error.name
-    : "Error";
+  const name = typeof error?.name === "string" && error.name !== "" ? error.name : "Error";
   const message = String(error?.message ?? error);
   if (error instanceof Snooze) return { end: "snooze", in: error.delay };
   const causes = causesOf(error);
@@ -1483,11 +1139,7 @@ function outcomeOf(error) {
   return {
     end: ends[name] ?? "failed",
     error: {
-      ...{
-        class: name,
-        message: message.slice(0, MAX_TEXT_CHARS),
-        stack: stackOf(error),
-      },
+      ...{ class: name, message: message.slice(0, MAX_TEXT_CHARS), stack: stackOf(error) },
       ...(causes.length > 0 && { causes }),
     },
   };
@@ -1495,9 +1147,7 @@ function outcomeOf(error) {
 
 function stackOf(error) {
   if (typeof error?.stack !== "string") return [];
-  return error.stack.split("\n").slice(1, 50).map((line) =>
-    line.trim().slice(0, MAX_LINE_CHARS)
-  );
+  return error.stack.split("\n").slice(1, 50).map((line) => line.trim().slice(0, MAX_LINE_CHARS));
 }
 
 /** Returns the causes of an error, one line each. */
@@ -1509,12 +1159,7 @@ function causesOf(error) {
     cause = cause.cause
   ) {
     const name = typeof cause.name === "string" ? `${cause.name}: ` : "";
-    lines.push(
-      `caused by ${name}${cause.message ?? show(cause)}`.slice(
-        0,
-        MAX_CAUSE_CHARS,
-      ),
-    );
+    lines.push(`caused by ${name}${cause.message ?? show(cause)}`.slice(0, MAX_CAUSE_CHARS));
   }
   return lines;
 }
@@ -1527,13 +1172,5 @@ function runtimeName() {
 
 /** Writes a line of the worker to stderr. */
 function logLine(level, message, fields = {}) {
-  console.error(
-    JSON.stringify({
-      ts: new Date().toISOString(),
-      level,
-      name: "worker",
-      msg: message,
-      ...fields,
-    }),
-  );
+  console.error(JSON.stringify({ ts: new Date().toISOString(), level, name: "worker", msg: message, ...fields }));
 }

@@ -13,13 +13,7 @@
 import { JobsClient, work } from "./jobs_client.mjs";
 
 const URL = "http://jobs.invalid";
-const STATES = {
-  succeeded: "succeeded",
-  failed: "failed",
-  discard: "discarded",
-  kill: "dead",
-  snooze: "snoozed",
-};
+const STATES = { succeeded: "succeeded", failed: "failed", discard: "discarded", kill: "dead", snooze: "snoozed" };
 /** A worker here sends no second heartbeat. */
 const NEVER_MS = 1e9;
 
@@ -36,10 +30,7 @@ export class FakeJobs {
   /** @param {Record<string, Function>} handlers functions by class, as those of work() */
   constructor(handlers = {}) {
     this.#handlers = handlers;
-    this.client = new JobsClient({
-      url: URL,
-      fetch: (...request) => this.#answer(...request),
-    });
+    this.client = new JobsClient({ url: URL, fetch: (...request) => this.#answer(...request) });
   }
 
   /** Lets a later `ctx.waitFor` with this key return the data. Without a signal it returns undefined, as after its timeout. */
@@ -50,21 +41,9 @@ export class FakeJobs {
   /** Performs one job once. Returns how it has ended; never rejects for an error of the handler. */
   async perform(className, args = [], { attempt = 1, ...options } = {}) {
     const jid = options.jid ?? this.#nextJid();
-    const payload = {
-      class: className,
-      args,
-      queue: "default",
-      ...options,
-      jid,
-    };
+    const payload = { class: className, args, queue: "default", ...options, jid };
     const raw = JSON.stringify(payload);
-    const job = {
-      token: jid,
-      payload: raw,
-      queue: payload.queue,
-      attempt,
-      receipt: "",
-    };
+    const job = { token: jid, payload: raw, queue: payload.queue, attempt, receipt: "" };
     const stop = new AbortController();
     const steps = new Map();
     const lines = [];
@@ -77,12 +56,7 @@ export class FakeJobs {
       }
     };
     const gateway = {
-      register: () => ({
-        worker: "test",
-        heartbeatMs: NEVER_MS,
-        timeoutMs: NEVER_MS,
-        running: [],
-      }),
+      register: () => ({ worker: "test", heartbeatMs: NEVER_MS, timeoutMs: NEVER_MS, running: [] }),
       take: ({ take }) => ({ jobs: take === 1 ? [job] : [] }),
       step: (request) => {
         report([request]);
@@ -103,18 +77,11 @@ export class FakeJobs {
     };
     const fetch = (url, request) => {
       const name = /\/work\/(\w+)$/.exec(url)?.[1];
-      return name
-        ? reply(() => gateway[name](JSON.parse(request.body)), request)
-        : this.#answer(url, request);
+      return name ? reply(() => gateway[name](JSON.parse(request.body)), request) : this.#answer(url, request);
     };
     const handlers = { ...this.#handlers };
     await work({
-      ...{
-        url: URL,
-        handlers: { [className]: missing(className), ...handlers },
-        concurrency: 1,
-        fetch,
-      },
+      ...{ url: URL, handlers: { [className]: missing(className), ...handlers }, concurrency: 1, fetch },
       ...{ signal: stop.signal, signals: false, log: () => {} },
     });
     const { end, result, error, in: delay } = outcome;
@@ -130,38 +97,18 @@ export class FakeJobs {
   async drain({ max = 1_000 } = {}) {
     const ended = [];
     while (this.pushed.length > 0) {
-      if (ended.length === max) {
-        throw new Error(
-          `More than ${max} jobs: do they push each other? Expected an end`,
-        );
-      }
+      if (ended.length === max) throw new Error(`More than ${max} jobs: do they push each other? Expected an end`);
       const { class: name, args, ...options } = this.pushed.shift();
       const one = await this.perform(name, args, options);
       if (one.state === "failed" || one.state === "dead") {
-        throw new Error(
-          `Job of class "${name}" ended as ${one.state}: ${one.error.class}: ${one.error.message}`,
-        );
+        throw new Error(`Job of class "${name}" ended as ${one.state}: ${one.error.class}: ${one.error.message}`);
       }
       ended.push(one);
     }
     return ended;
   }
 
-  async #step(
-    {
-      kind,
-      name,
-      each,
-      call,
-      options = {},
-      result,
-      class: child,
-      args,
-      duration,
-      cursor,
-    },
-    steps,
-  ) {
+  async #step({ kind, name, each, call, options = {}, result, class: child, args, duration, cursor }, steps) {
     const key = JSON.stringify([kind, name, options.each ?? each]);
     const done = (value) => ({ done: value === undefined ? {} : { value } });
     if (kind === "cursor") {
@@ -169,9 +116,7 @@ export class FakeJobs {
       steps.set(key, cursor);
       return done();
     }
-    if (kind === "step" && result === undefined) {
-      return { run: { attempt: 1, idempotencyKey: `test-${call}` } };
-    }
+    if (kind === "step" && result === undefined) return { run: { attempt: 1, idempotencyKey: `test-${call}` } };
     if (kind === "step") {
       return result.end === "succeeded"
         ? done(result.result)
@@ -181,12 +126,7 @@ export class FakeJobs {
     if (kind === "child") {
       const ended = await this.perform(child, args, options);
       if (ended.state === "succeeded") return done(ended.result);
-      return {
-        failed: {
-          class: "ChildFailed",
-          message: ended.error?.message ?? `Its child ended as ${ended.state}`,
-        },
-      };
+      return { failed: { class: "ChildFailed", message: ended.error?.message ?? `Its child ended as ${ended.state}` } };
     }
     if (kind === "sleep") return done(void duration);
     throw new TypeError(`${kind} isn't part of tests in memory`);
@@ -206,18 +146,14 @@ export class FakeJobs {
     return reply(() => {
       if (!url.endsWith("/jobs")) return { finished: null };
       const body = JSON.parse(request.body);
-      return Array.isArray(body)
-        ? { results: body.map((job) => this.#store(job)) }
-        : this.#store(body);
+      return Array.isArray(body) ? { results: body.map((job) => this.#store(job)) } : this.#store(body);
     }, request);
   }
 }
 
 function missing(className) {
   return () => {
-    throw new TypeError(
-      `No handler for class "${className}": expected it in new FakeJobs({ ${className} })`,
-    );
+    throw new TypeError(`No handler for class "${className}": expected it in new FakeJobs({ ${className} })`);
   };
 }
 
@@ -226,9 +162,7 @@ async function reply(answer, { signal }) {
   const value = await answer();
   if (value.jobs?.length === 0) {
     signal.throwIfAborted();
-    await new Promise((_, reject) =>
-      signal.addEventListener("abort", () => reject(signal.reason))
-    );
+    await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   }
   return Response.json(value);
 }

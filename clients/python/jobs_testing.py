@@ -135,7 +135,7 @@ class _Client(JobsClient):
         super().__init__(_URL)
         self._jobs = jobs
 
-    def _send_once(self, method: str, path: str, body: Any, *_: Any) -> Dict[str, Any]:
+    def _send_once(self, url: str, method: str, path: str, body: Any, *_: Any) -> Dict[str, Any]:
         if method == "GET":
             return {"finished": None}
         return {"results": [self._jobs._store(job) for job in body]} if isinstance(body, list) else self._jobs._store(body)

