@@ -104,6 +104,23 @@ Deno.test("pushers that are gone are forgotten", async () => {
   assertEquals(await postgres.sql("SELECT count(*), count(*) FILTER (WHERE client = 1) FROM jobs.pusher", name), "1|0");
 });
 
+Deno.test("a worker that is gone keeps its number while it takes: its leases would have no worker", async () => {
+  const name = await postgres.create();
+  await using store = await openStore(postgres.url(name));
+  const take = (worker: string) => store.jobs.take({ queues: ["default"], limit: 1, worker });
+  const numbers = () => postgres.sql("SELECT string_agg(worker, ' ' ORDER BY id) FROM jobs.lease_worker", name);
+  await take("gone");
+  const client = await connect(postgres.url(name));
+  await client.transaction("1 AS one", async (query) => {
+    await query("SELECT jobs.worker_number('gone')", []);
+    await take("new");
+    assertEquals(await numbers(), "gone new");
+  });
+  await client.close();
+  await take("newer");
+  assertEquals(await numbers(), "newer");
+});
+
 Deno.test("stores of one database don't share locks", async () => {
   const name = await postgres.create();
   for (const schema of ["a", "b"]) {

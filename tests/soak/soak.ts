@@ -142,7 +142,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   const places = await jidsIn(store);
   await cast.stopWorkers();
   // Payloads of other programs that have no jid cannot be told apart.
-  const runs = runsOf(readLines<JournalLine>([`${folder}/journal`])).filter(({ jid }) => jid.length === JID_LENGTH);
+  const runs = runsOf(readLines<JournalLine>([`${folder}/journal`])).filter(({ jid }) => jid?.length === JID_LENGTH);
   const pushes = readLines<Push>(Array.from({ length: PUSHERS + 1 }, (_, i) => `${folder}/ledger-${i}`));
   const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages, jumps: incidents.jumps };
   const all = { ...evidence, ...places, ...LIMITS, heartbeatTimeoutMs };

@@ -63,15 +63,19 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE OR REPLACE FUNCTION worker_number(wanted text) RETURNS bigint LANGUAGE plpgsql AS $$
+-- A running take has read a number of which no lease is committed: then none is deleted. A lease without a worker would never end.
+CREATE OR REPLACE FUNCTION worker_number(wanted text) RETURNS bigint LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   found bigint;
 BEGIN
+  PERFORM pg_advisory_xact_lock_shared(lock_number('lease_worker'));
   LOOP
     SELECT id INTO found FROM lease_worker WHERE worker = wanted;
     IF found IS NOT NULL THEN RETURN found; END IF;
-    DELETE FROM lease_worker WHERE worker <> 'cancelled'
-      AND worker NOT IN (SELECT id FROM worker) AND id NOT IN (SELECT worker_id FROM lease);
+    IF pg_try_advisory_xact_lock(lock_number('lease_worker')) THEN
+      DELETE FROM lease_worker WHERE worker <> 'cancelled'
+        AND worker NOT IN (SELECT id FROM worker) AND id NOT IN (SELECT worker_id FROM lease);
+    END IF;
     INSERT INTO lease_worker (worker) VALUES (wanted) ON CONFLICT (worker) DO NOTHING;
   END LOOP;
 END $$;

@@ -10,7 +10,6 @@ import { nameOf, splitName } from "../port/groups.ts";
 import type { Lease } from "../port/jobs.ts";
 import { type Body, lock, query, type Row } from "../sql/body.ts";
 import { advance, groupIn } from "../sql/group_rows.ts";
-import { numberOf } from "../sql/leases.ts";
 import * as limits from "../sql/limits.ts";
 import { areAllPaused, openQueue } from "../sql/open_queues.ts";
 import { type Group, type Place, Turns } from "../sql/turns.ts";
@@ -49,7 +48,8 @@ interface ReadyGroup extends Group {
 export function* takeInTurn(runner: Runner, wanted: Wanted, now: number): Body<Lease[]> {
   const { queues, limit, worker } = wanted;
   if (yield* areAllPaused(now)) return [];
-  const take = new Take(runner, wanted, yield* numberOf(worker), now);
+  const [row] = yield query(`SELECT ${runner.schema}.worker_number(?1) AS number`, [worker]);
+  const take = new Take(runner, wanted, Number(row!.number), now);
   for (const name of queues) {
     const left = limit - take.leases.length;
     if (left <= 0 || take.bytes <= 0) break;

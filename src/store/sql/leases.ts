@@ -10,14 +10,19 @@ import { add } from "./queue_rows.ts";
 import { markReturned } from "./step_rows.ts";
 import { workerIn } from "./workers.ts";
 
-/** Returns the number of a worker. A new one gets it here, and those that are gone lose theirs. */
+/**
+ * Returns the number of a worker. A new one gets it here, and those that are gone lose theirs: on SQLite, where no take runs
+ * meanwhile. On PostgreSQL, only cancelled jobs get theirs here.
+ */
 export function* numberOf(worker: string): Body<number> {
   const [known] = yield query("SELECT id FROM lease_worker WHERE worker = ?1", [worker]);
   if (known !== undefined) return Number(known.id);
-  yield query(
-    `DELETE FROM lease_worker WHERE worker <> '${CANCELLED_WORKER}'
+  if (worker !== CANCELLED_WORKER) {
+    yield query(
+      `DELETE FROM lease_worker WHERE worker <> '${CANCELLED_WORKER}'
        AND worker NOT IN (SELECT id FROM worker) AND id NOT IN (SELECT worker_id FROM lease)`,
-  );
+    );
+  }
   const [created] = yield query(
     "INSERT INTO lease_worker (worker) VALUES (?1) ON CONFLICT (worker) DO UPDATE SET worker = excluded.worker RETURNING id",
     [worker],
