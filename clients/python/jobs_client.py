@@ -1131,8 +1131,25 @@ class Worker:
             with self._lock:
                 self._lines.append(line)
 
+    def _is_held(self, context: JobContext) -> bool:
+        """Asks whether a job is still this worker's, if this process stood still while its thread began."""
+        if time.monotonic() - context._since < min(self._heartbeat, self._timeout / 2):
+            return True
+        with self._lock:
+            held = [*self._running, *(given["token"] for given, _ in self._ended)]
+        answer = self._use({"running": [{"token": token} for token in held]}, "/work/heartbeat")
+        with self._lock:
+            if context._token in answer.get("lost", ()):
+                self._running.pop(context._token, None)
+                self._lock.notify_all()
+            is_held = context._token in self._running
+        self._check_done()
+        return is_held
+
     def _perform(self, context: JobContext, handler: Any) -> None:
         try:
+            if not self._is_held(context):
+                return
             if handler is None:
                 raise LookupError(f"No handler for class {context.class_!r}")
             result = handler(context, *context.payload.get("args", ()))
