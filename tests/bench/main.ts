@@ -4,7 +4,7 @@
  *
  *     deno task bench [--rounds 3] [--scale 1] [PART …]
  *
- * Parts: drain, latency, busy, turns, scheduled, startup, cores, idle, workers, remote, flows, and those of `loads.ts`. Default:
+ * Parts: drain, latency, busy, turns, scheduled, startup, cores, idle, workers, remote, flows, schedules, and those of `loads.ts`. Default:
  * all.
  */
 import { parseArgs } from "@std/cli/parse-args";
@@ -30,6 +30,7 @@ import {
 import { openPostgres } from "./postgres.ts";
 import type { IdleCosts } from "./remote_idle.ts";
 import type { ScheduledResult } from "./scheduled.ts";
+import { schedules } from "./schedules.ts";
 import type { TurnsResult } from "./turns.ts";
 import type { UnderLoadResult } from "./under_load.ts";
 
@@ -55,6 +56,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   workers,
   remote,
   flows,
+  schedules: () => schedules(folder, rounds, scale),
   ...Object.fromEntries(
     Object.entries(tables).map(([name, table]) => [name, () => printLoads(table, folder, rounds)]),
   ),
