@@ -6,64 +6,52 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { countRecords } from "../cron/counts.ts";
 import { checkCrontab, CrontabError } from "../cron/crontab.ts";
-import {
-  type CronDefinition,
-  definitionText,
-  indexOf,
-  LOADED_TTL_MS,
-  readDefinition,
-  readRecord,
-  readState,
-  stateText,
-} from "../cron/definition.ts";
+import { indexOf, readDefinition, readRecord } from "../cron/definition.ts";
 import type { CronEntry, CronEntryInput } from "../cron/entry.ts";
+import type { CheckedEntries } from "../cron/entry_check.ts";
 import { type CronRecord, decideManualRun } from "../cron/occurrence.ts";
-import { type CronState, pause, plan, resume } from "../cron/plan.ts";
+import { type CronState, pause, resume } from "../cron/plan.ts";
 import { openSchedule } from "../cron/schedule_spec.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { argsCheck } from "../job/schema/args_schema.ts";
-import type { CronPageRequest, CronWrite, StoredCron } from "../store/port/cron.ts";
+import type { CronPageRequest, CronRemoval, CronWrite, StoredCron } from "../store/port/cron.ts";
+import type { ServerStore } from "../store/port/store.ts";
 import type { Client } from "./client.ts";
+import {
+  added,
+  busy,
+  type Change,
+  checkFree,
+  type CrontabEntry,
+  type CrontabPage,
+  definitionOf,
+  isConfigured,
+  notFound,
+  show,
+  stateOf,
+  unchanged,
+} from "./crontab_entry.ts";
 import { checkLimit } from "./list_request.ts";
 import { buildOccurrences } from "./occurrence_jobs.ts";
-import type { ServerStore } from "../store/port/store.ts";
 
-/** A cron entry of the store. */
-export interface CrontabEntry {
-  /** The name of the entry. */
-  readonly name: string;
-  /** The definition; undefined if a newer version of the program wrote it. */
-  readonly definition: CronDefinition | undefined;
-  /** The state; undefined if a newer version of the program wrote it. */
-  readonly state: CronState | undefined;
-  /** The time of the next run, epoch milliseconds; undefined if the entry is paused, isn't loaded, or has no further run. */
-  readonly next: number | undefined;
-  /** The jid of the job that was enqueued last, until it has ended. */
-  readonly live: string | undefined;
-  /** Whether workers enqueue its runs: a worker has it in its configuration, or it was added at run time. */
-  readonly isLoaded: boolean;
-  /** The outcome of its latest run. */
-  readonly last: CronRecord | undefined;
-}
-
-/** A page of entries. */
-export interface CrontabPage {
-  /** The entries. */
-  readonly entries: readonly CrontabEntry[];
-  /** Pass it as `cursor` to get the next page; absent on the last. */
-  readonly next?: string;
-}
+/** Selects cron entries by the beginning of their names, by a tag, or both. */
+export type CronFilter = Pick<CronPageRequest, "prefix" | "tag">;
 
 /** The store keeps at most this many runs of an entry. */
 const MAX_HISTORY = 100;
 /** A write is attempted this many times if other writers change the entry first. */
 const MAX_ATTEMPTS = 20;
 
-/** Returns the write that changes an entry; undefined if it needs none. */
-type Edit = (stored: StoredCron | undefined, now: number) => Change | undefined | Promise<Change | undefined>;
+/** Entries that are read and written together. */
+const PART = 100;
 
-type Change = Omit<CronWrite, "name" | "version">;
+/** Returns the write that changes an entry; undefined if it needs none. */
+type Edit = (
+  name: string,
+  stored: StoredCron | undefined,
+  now: number,
+) => Change | "remove" | undefined | Promise<Change | "remove" | undefined>;
 
 /**
  * Shows and changes the crontab.
@@ -144,37 +132,48 @@ export class Crontab {
    * @param options.replace replaces an entry of the same name that was added at run time
    * @throws {CrontabError} if the entry is invalid, or its name is taken
    */
-  async add(input: CronEntryInput, { replace = false } = {}): Promise<void> {
-    const { active: [entry], inactive: [off] } = checkCrontab([input], { environment: "", isSingle: true });
-    if (entry === undefined) {
-      throw new CrontabError(
-        `Cron entry "${off?.entry.name}": "${off?.by}" is for configuration files; remove it`,
-      );
+  async add(input: CronEntryInput, options: { readonly replace?: boolean } = {}): Promise<void> {
+    await this.#add(checkCrontab([input], { environment: "", isSingle: true }), options);
+  }
+
+  /**
+   * Adds entries, 100 in one step of the store. All are checked before the first is written.
+   *
+   * @param options.replace replaces entries of the same names that were added at run time; equal ones stay as they are
+   * @returns how many were written
+   * @throws {CrontabError} if an entry is invalid, or a name is taken, with a line for each invalid one
+   */
+  async addMany(
+    inputs: readonly CronEntryInput[],
+    options: { readonly replace?: boolean } = {},
+  ): Promise<number> {
+    return await this.#add(checkCrontab(inputs, { environment: "" }), options);
+  }
+
+  async #add({ active, inactive: [off] }: CheckedEntries, { replace = false }): Promise<number> {
+    if (off !== undefined) {
+      throw new CrontabError(`Cron entry "${off.entry.name}": "${off.by}" is for configuration files; remove it`);
     }
-    const { name } = entry;
-    await this.#checkArgs(entry);
-    const definition = { ...entry, source: "runtime" as const };
-    await this.#edit(name, (stored, now) => {
-      const before = stored && readDefinition(stored.definition);
-      if (before?.source === "config" && isLoaded(before, stored!, now)) {
-        throw new CrontabError(
-          `Cron entry "${name}" is defined in a configuration; change it there, or use another name`,
-        );
+    for (const entry of active) await this.#checkArgs(entry);
+    const parts = Array.from(
+      { length: Math.ceil(active.length / PART) },
+      (_, index) => active.slice(index * PART, (index + 1) * PART),
+    );
+    if (parts.length > 1) {
+      for (const part of parts) {
+        const { now, entries } = await this.#store.cron.read(part.map(({ name }) => name));
+        for (const stored of entries) checkFree(stored.name, stored, now, replace);
       }
-      if (stored && !replace && before?.source === "runtime") {
-        throw new CrontabError(`Cron entry "${name}" already exists; replace it, or use another name`);
-      }
-      const kept = stored && readState(stored.state, before);
-      const planned = plan(definition, kept, now);
-      // A worker enqueues the runs that the old schedule still owes.
-      const isOwed = planned.due.length > 0 || planned.missed !== undefined;
-      return {
-        ...unchanged(isOwed ? { ...kept!, changedAt: kept!.changedAt ?? now } : planned.state, definition),
-        ...indexOf(definition),
-        definition: definitionText(entry, "runtime"),
-        next: isOwed ? now : planned.next,
-      };
-    });
+    }
+    let written = 0;
+    for (const part of parts) {
+      const byName = new Map(part.map((entry) => [entry.name, entry]));
+      written += await this.#edit([...byName.keys()], (name, stored, now) => {
+        checkFree(name, stored, now, replace);
+        return added(byName.get(name)!, stored, now);
+      });
+    }
+    return written;
   }
 
   /** Rejects arguments that don't fit the schema of the class: every run would be skipped. */
@@ -194,19 +193,28 @@ export class Crontab {
    * @throws {CrontabError} if the entry doesn't exist, or is in the configuration of a running worker
    */
   async remove(name: string): Promise<void> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const { now, entries: [stored] } = await this.#store.cron.read([name]);
+    await this.#edit([name], (_, stored, now) => {
       if (stored === undefined) throw notFound(name);
-      const definition = readDefinition(stored.definition);
-      if (definition?.source === "config" && isLoaded(definition, stored, now)) {
+      if (isConfigured(stored, now)) {
         throw new CrontabError(
           `Cron entry "${name}" is in the configuration of a running worker; remove it there, or pause it`,
         );
       }
-      const [removed] = await this.#store.cron.write([{ name, version: stored.version, remove: true }]);
-      if (removed !== undefined) return;
-    }
-    throw busy(name);
+      return "remove";
+    });
+  }
+
+  /**
+   * Removes the entries with a prefix or a tag that aren't in the configuration of a running worker. Their jobs stay.
+   *
+   * @returns how many were removed
+   * @throws {CrontabError} without a prefix and a tag
+   */
+  async removeMany(filter: CronFilter): Promise<number> {
+    return await this.#editSome(
+      filter,
+      (_, stored, now) => stored === undefined || isConfigured(stored, now) ? undefined : "remove",
+    );
   }
 
   /**
@@ -226,7 +234,7 @@ export class Crontab {
     const { jobs, records } = await buildOccurrences(this.#client, definition, { jobs: [job], records: [record] });
     const jid = jobs[0]?.jid;
     if (jid === undefined) throw new CrontabError(`Cannot enqueue cron entry "${name}": ${records[0]?.reason}`);
-    await this.#edit(name, async (stored, now) => {
+    await this.#edit([name], async (_, stored, now) => {
       // The write fails if another one has added the run meanwhile.
       if (chosen !== undefined && (await this.history(name, MAX_HISTORY)).some((one) => one.jid === jid)) {
         return undefined;
@@ -245,7 +253,7 @@ export class Crontab {
    * @throws {CrontabError} if the entry doesn't exist
    */
   async pause(name: string): Promise<void> {
-    await this.#setState(name, (state) => pause(state));
+    await this.#edit([name], stateEdit((state) => pause(state)));
   }
 
   /**
@@ -254,77 +262,77 @@ export class Crontab {
    * @throws {CrontabError} if the entry doesn't exist
    */
   async resume(name: string): Promise<void> {
-    await this.#setState(name, (state, now) => state.paused ? resume(state, now) : state);
+    await this.#edit([name], stateEdit((state, now) => state.paused ? resume(state, now) : state));
   }
 
-  async #setState(name: string, change: (state: CronState, now: number) => CronState): Promise<void> {
-    await this.#edit(name, (stored, now) => {
-      const definition = definitionOf(name, stored);
-      const state = change(stateOf(stored!, definition, now), now);
-      // The definition is written even if it is unchanged: that notifies the workers.
-      return {
-        ...unchanged(state, definition),
-        ...indexOf(definition),
-        definition: stored!.definition,
-        next: state.paused ? undefined : openSchedule(state.schedule).next(state.considered),
-      };
-    });
+  /**
+   * Pauses the entries with a prefix or a tag.
+   *
+   * @returns how many weren't paused before
+   * @throws {CrontabError} without a prefix and a tag
+   */
+  async pauseMany(filter: CronFilter): Promise<number> {
+    return await this.#editSome(filter, stateEdit((state) => state.paused ? undefined : pause(state)));
   }
 
-  async #edit(name: string, edit: Edit): Promise<void> {
+  /**
+   * Resumes the paused entries with a prefix or a tag.
+   *
+   * @returns how many were paused
+   * @throws {CrontabError} without a prefix and a tag
+   */
+  async resumeMany(filter: CronFilter): Promise<number> {
+    return await this.#editSome(filter, stateEdit((state, now) => state.paused ? resume(state, now) : undefined));
+  }
+
+  async #editSome({ prefix, tag }: CronFilter, edit: Edit): Promise<number> {
+    if (!prefix && !tag) throw new CrontabError("Expected a prefix or a tag of cron entries");
+    let changed = 0;
+    let cursor: string | undefined;
+    do {
+      const page = await this.#store.cron.page({ prefix, tag, cursor, limit: PART });
+      const edited: Edit = (name, stored, now) =>
+        stored && readDefinition(stored.definition) && edit(name, stored, now);
+      changed += await this.#edit(page.entries.map(({ name }) => name), edited);
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return changed;
+  }
+
+  /** Changes entries. Returns how many were written. */
+  async #edit(names: readonly string[], edit: Edit): Promise<number> {
+    let written = 0;
+    let left = names;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const { now, entries: [stored] } = await this.#store.cron.read([name]);
-      const change = await edit(stored, now);
-      if (change === undefined) return;
-      const [version] = await this.#store.cron.write([{ name, version: stored?.version ?? 0, ...change }]);
-      if (version !== undefined) return;
+      const { now, entries } = await this.#store.cron.read(left);
+      const stored = new Map(entries.map((entry) => [entry.name, entry]));
+      const writes: (CronWrite | CronRemoval)[] = [];
+      for (const name of left) {
+        const change = await edit(name, stored.get(name), now);
+        const version = stored.get(name)?.version ?? 0;
+        if (change === "remove") writes.push({ name, version, remove: true });
+        else if (change !== undefined) writes.push({ name, version, ...change });
+      }
+      const versions = writes.length > 0 ? await this.#store.cron.write(writes) : [];
+      left = writes.filter((_, index) => versions[index] === undefined).map(({ name }) => name);
+      written += writes.length - left.length;
+      if (left.length === 0) return written;
     }
-    throw busy(name);
+    throw busy(left[0]!, MAX_ATTEMPTS);
   }
 }
 
-function show(stored: StoredCron, now: number): CrontabEntry {
-  const { name, live } = stored;
-  const definition = readDefinition(stored.definition);
-  const state = readState(stored.state, definition);
-  const loaded = definition !== undefined && isLoaded(definition, stored, now);
-  const runs = loaded && !state?.paused;
-  return {
-    name,
-    definition,
-    state,
-    next: runs ? openSchedule(definition.schedule).next(Math.max(now, state?.considered ?? now)) : undefined,
-    live,
-    isLoaded: loaded,
-    last: state?.last,
+/** Returns the edit that changes the state of an entry. */
+function stateEdit(change: (state: CronState, now: number) => CronState | undefined): Edit {
+  return (name, stored, now) => {
+    const definition = definitionOf(name, stored);
+    const state = change(stateOf(stored!, definition, now), now);
+    // The definition is written even if it is unchanged: that notifies the workers.
+    return state && {
+      ...unchanged(state, definition),
+      ...indexOf(definition),
+      definition: stored!.definition,
+      next: state.paused ? undefined : openSchedule(state.schedule).next(state.considered),
+    };
   };
-}
-
-function definitionOf(name: string, stored: StoredCron | undefined): CronDefinition {
-  if (stored === undefined) throw notFound(name);
-  const definition = readDefinition(stored.definition);
-  if (definition === undefined) {
-    throw new CrontabError(`Cron entry "${name}" was written by a newer version of jobs; use that version`);
-  }
-  return definition;
-}
-
-function stateOf({ state }: StoredCron, definition: CronDefinition, now: number): CronState {
-  return readState(state, definition) ?? plan(definition, undefined, now).state;
-}
-
-function isLoaded({ source }: CronDefinition, { seenAt }: StoredCron, now: number): boolean {
-  return source === "runtime" || now - seenAt <= LOADED_TTL_MS;
-}
-
-function unchanged(state: CronState, { schedule }: CronDefinition): Change {
-  return { state: stateText(state, schedule), jobs: [], awaited: state.waiting !== undefined, records: [] };
-}
-
-function notFound(name: string): CrontabError {
-  return new CrontabError(`Cron entry "${name}" not found; see jobs cron list`);
-}
-
-function busy(name: string): CrontabError {
-  return new CrontabError(`Cron entry "${name}" was changed by others ${MAX_ATTEMPTS} times in a row; try again`);
 }

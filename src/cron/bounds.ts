@@ -8,7 +8,7 @@ import { type EntryFields, isInstant } from "./entry_fields.ts";
 import { between, type Schedule } from "./schedule.ts";
 
 /** Bounds of a schedule, in epoch milliseconds and milliseconds. Plain JSON. */
-export interface Bounds {
+export interface ScheduleBounds {
   /** Times of the schedule before it don't count. */
   readonly start?: number;
   /** Times of the schedule after it don't count. */
@@ -30,7 +30,7 @@ export class BoundedSchedule implements Schedule {
   readonly #end: number;
   readonly #offset: number;
 
-  constructor(inner: Schedule, { start = -Infinity, end = Infinity, offsetMs = 0 }: Bounds) {
+  constructor(inner: Schedule, { start = -Infinity, end = Infinity, offsetMs = 0 }: ScheduleBounds) {
     this.#inner = inner;
     this.#start = start;
     this.#end = end;
@@ -44,12 +44,12 @@ export class BoundedSchedule implements Schedule {
 }
 
 /** Returns whether there are bounds. */
-export function isBounded({ start, end, spreadMs }: Bounds): boolean {
+export function isBounded({ start, end, spreadMs }: ScheduleBounds): boolean {
   return start !== undefined || end !== undefined || spreadMs !== undefined;
 }
 
 /** Returns whether two bounds are the same. */
-export function areSameBounds(one: Bounds, other: Bounds): boolean {
+export function areSameBounds(one: ScheduleBounds, other: ScheduleBounds): boolean {
   return one.start === other.start && one.end === other.end && one.spreadMs === other.spreadMs &&
     one.offsetMs === other.offsetMs;
 }
@@ -67,7 +67,7 @@ export function areValidBounds({ start, end, spreadMs, offsetMs }: Record<string
 export function checkBounds(
   fields: EntryFields,
   { name, schedule, everyMs }: { readonly name: string; readonly schedule: Schedule; readonly everyMs?: number },
-): Bounds {
+): ScheduleBounds {
   const start = instant(fields, "start");
   const end = instant(fields, "end");
   if (start !== undefined && end !== undefined && end < start) {
@@ -117,7 +117,9 @@ export function offsetOf(name: string, spreadMs: number): number {
 }
 
 /** Returns bounds as an author writes them. */
-export function boundsInput({ start, end, spreadMs }: Bounds): { start?: string; end?: string; spread?: string } {
+export function boundsInput(
+  { start, end, spreadMs }: ScheduleBounds,
+): { start?: string; end?: string; spread?: string } {
   return {
     ...(start !== undefined && { start: isoText(start) }),
     ...(end !== undefined && { end: isoText(end) }),
@@ -126,7 +128,7 @@ export function boundsInput({ start, end, spreadMs }: Bounds): { start?: string;
 }
 
 /** Returns bounds in plain words, to follow those of a schedule. */
-export function describeBounds({ start, end, spreadMs }: Bounds): string {
+export function describeBounds({ start, end, spreadMs }: ScheduleBounds): string {
   return [
     spreadMs === undefined ? "" : `, spread over ${formatDuration(spreadMs)}`,
     start === undefined ? "" : `, from ${isoText(start)}`,

@@ -3,15 +3,16 @@
  *
  * @module
  */
-import { areSameBounds, BoundedSchedule, type Bounds, describeBounds, isBounded } from "./bounds.ts";
+import { areSameBounds, BoundedSchedule, describeBounds, isBounded, type ScheduleBounds } from "./bounds.ts";
 import { describeInterval, describeRule } from "./describe.ts";
 import { CronRule } from "./rule.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** A cron expression in a zone, or an interval, with bounds. Spellings with the same meaning are equal. */
-export type ScheduleSpec = Bounds & TimesSpec;
+export type ScheduleSpec = ScheduleBounds & ScheduleTimes;
 
-type TimesSpec =
+/** A cron expression in a zone, or an interval. */
+export type ScheduleTimes =
   /** `rule` has six fields in upper case (`RuleFields.normal`). `timezone` is spelled as in the IANA database. */
   | { readonly rule: string; readonly timezone: string }
   /** Every `everyMs` milliseconds, counted from `anchor`. */

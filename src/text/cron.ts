@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { CrontabEntry } from "../client/crontab.ts";
+import type { CrontabEntry } from "../client/crontab_entry.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
 import type { EndedRun } from "../operator/query/cron_ends.ts";
 import type { entryShape, runShape } from "../operator/shapes/cron.ts";

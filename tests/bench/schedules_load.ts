@@ -1,5 +1,5 @@
 /**
- * What a number of cron entries costs on one store: additions, memory, pages, an idle worker, and 1,000 entries that are due in the
+ * Measures cron entries on one store: additions, memory, pages, an idle worker, and 1,000 entries that are due in the
  * same second. Prints one line of JSON.
  *
  *     deno run -A tests/bench/schedules_load.ts STORE-URL COUNT

@@ -173,3 +173,27 @@ Deno.test("lists the entries of the configuration that no worker has loaded", as
       "start one: jobs run\n",
   );
 });
+
+Deno.test("adds the entries of a file, and pauses, resumes and removes those with a prefix or a tag", async () => {
+  await using bench = await Bench.open();
+  const file = `${bench.folder}/entries`;
+  const entry = (name: string, more = {}) => JSON.stringify({ name, class: "Report", every: "1h", ...more });
+  const numbers = Array.from({ length: 150 }, (_, number) => entry(`acme:${number}`, { tags: [`t${number % 3}`] }));
+  await Deno.writeTextFile(file, [...numbers, "", entry("other")].join("\n"));
+  assertEquals(await cron(bench, ["add", "--bulk", file]), "Added 151 cron entries\n");
+  assert((await cron(bench, ["add", "--bulk", file], 1)).includes('"acme:0" already exists; --replace replaces it'));
+  assertEquals(await cron(bench, ["add", "--bulk", file, "--replace"]), "Added 0 cron entries\n");
+  assertEquals(await cron(bench, ["pause", "--tag", "t1"]), "Paused 50 cron entries\n");
+  assertEquals(await cron(bench, ["pause", "--prefix", "acme:"]), "Paused 100 cron entries\n");
+  const resumed = await cron(bench, ["resume", "--prefix", "acme:1", "--tag", "t0", "--json"]);
+  assertEquals(JSON.parse(resumed), { count: 19 });
+  assertEquals(await cron(bench, ["remove", "--prefix", "acme:"]), "Removed 150 cron entries\n");
+  assertEquals((await bench.store.cron.page()).entries.map(({ name }) => name), ["other"]);
+
+  await Deno.writeTextFile(file, `${entry("a")}\n{`);
+  assert((await cron(bench, ["add", "--bulk", file], 2)).includes("line 2: expected an entry as JSON on each line"));
+  await Deno.writeTextFile(file, `${entry("a")}\n${entry("b", { every: "x" })}`);
+  assert((await cron(bench, ["add", "--bulk", file], 2)).includes('Cron entry "b": "every" is "x"'));
+  assert((await cron(bench, ["remove", "--prefix", ""], 2)).includes("Missing value of --prefix"));
+  assertEquals((await bench.store.cron.page()).entries.length, 1);
+});

@@ -39,7 +39,7 @@ Deno.test("rejects an invalid option of push by its name on the command line", a
       [["A", "--dead", "no"], 'Invalid --dead "no": expected true or false'],
       [["A", "--log-level", "loud"], 'Invalid --log-level "loud": expected debug, info, warn or error'],
       [["", "1"], 'Invalid CLASS "": expected'],
-      [["A", "--bulk", "/"], 'Invalid --bulk "/": expected a file with a job on each line'],
+      [["A", "--bulk", "/"], 'Invalid --bulk "/": expected a file with JSON on each line'],
       [["A", "--wait", "--wait-timeout", "x"], 'Invalid --wait-timeout "x": expected seconds'],
       [["A", "--wait-timeout", "5s"], "--wait-timeout needs --wait"],
       [["A", "--wait", "--bulk", "-"], "--wait waits for one job"],

@@ -80,21 +80,33 @@ Examples
   jobs cron run nightly`,
   pause: `
 Usage: jobs cron pause NAME
+       jobs cron pause --prefix TEXT|--tag TAG
 
-Pauses an entry: it enqueues nothing until jobs cron resume.
+Pauses an entry, or those with a prefix or a tag: they enqueue nothing until
+jobs cron resume.
+
+      --prefix TEXT          all whose name begins with it
+      --tag TAG              all with this tag
 
 Examples
-  jobs cron pause nightly`,
+  jobs cron pause nightly
+  jobs cron pause --prefix acme:`,
   resume: `
 Usage: jobs cron resume NAME
+       jobs cron resume --prefix TEXT|--tag TAG
 
-Resumes a paused entry. Runs missed during the pause aren't caught up.
+Resumes paused entries. Runs missed during the pause aren't caught up.
+
+      --prefix TEXT          all whose name begins with it
+      --tag TAG              all with this tag
 
 Examples
-  jobs cron resume nightly`,
+  jobs cron resume nightly
+  jobs cron resume --tag reports`,
   add: `
 Usage: jobs cron add NAME CLASS [ARG …] --rule RULE|--every TIME [OPTION …]
        jobs cron add --entry JSON [--replace]
+       jobs cron add --bulk FILE [--replace]
 
 Adds an entry to the store. Running workers use it at once. RULE has five fields
 (minute, hour, day of month, month, day of week), or six with seconds first, or
@@ -115,6 +127,7 @@ is @hourly, @daily, @weekly, @monthly or @yearly.
                          catch up runs missed within this time
       --memo TEXT        a description
       --entry JSON       the whole entry, with any field
+      --bulk FILE        a whole entry as JSON on each line; - for stdin
       --replace          replace an entry of that name
 
 Options of its jobs
@@ -125,11 +138,16 @@ Examples
   jobs cron add poll CheckMail --every 1m --overlap skip --timeout 30s`,
   remove: `
 Usage: jobs cron remove NAME
+       jobs cron remove --prefix TEXT|--tag TAG
 
-Removes an entry that was added with jobs cron add.
+Removes entries that were added with jobs cron add. Their jobs stay.
+
+      --prefix TEXT          all whose name begins with it
+      --tag TAG              all with this tag
 
 Examples
-  jobs cron remove nightly`,
+  jobs cron remove nightly
+  jobs cron remove --prefix acme:`,
   check: `
 Usage: jobs cron check [HANDLERS …]
 

@@ -1,15 +1,29 @@
 /** `jobs cron run|pause|resume|add|remove`. @module */
 import { type Action, type ClientTools, Refused } from "../../operator/actions/action.ts";
 import { addCron, InvalidCronEntry, pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
+import type { CronFilter } from "../../client/crontab.ts";
+import type { CronEntryInput } from "../../cron/entry.ts";
+import { checkEntries } from "../../cron/entry_check.ts";
+import type { AuditEvent } from "../../store/admin/audit.ts";
+import type { Store } from "../../store/admin/store.ts";
+import type { ConfigFlags } from "../shared/store.ts";
 import { CrontabError } from "../../cron/crontab.ts";
 import { parseLossless } from "../../job/json.ts";
 import { CRON_FLAGS } from "../../job/option_names.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { CommandFailed, UsageError } from "../terminal/errors.ts";
 import { optionFlags, optionsIn } from "../shared/option_flags.ts";
-import { actHere } from "../shared/act.ts";
+import { actHere, authorBy, record } from "../shared/act.ts";
 import { withCrontab } from "../shared/cron_store.ts";
-import { print, printJson } from "../terminal/output.ts";
+import { readLines } from "./push_lines.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
+
+/** Invalid entries of a file that are printed. */
+const MAX_PROBLEMS = 20;
+
+interface Flags {
+  readonly json?: boolean;
+}
 
 /** Enqueues a job of an entry now. */
 export function runNow(argv: readonly string[]): Promise<number> {
@@ -37,8 +51,16 @@ async function change<Out>(
   argv: readonly string[],
   shown: (name: string, out: Out) => readonly [json: unknown, text: string],
 ): Promise<number> {
-  const { flags, args } = parseCommand(`cron ${command}`, argv, COMMON_FLAGS, "NAME");
-  const name = args[0]!;
+  const { flags, args: [name] } = parseCommand(`cron ${command}`, argv, {
+    ...COMMON_FLAGS,
+    ...(command !== "run" && SELECTION),
+  }, "[NAME]");
+  const { prefix, tag } = flags as { prefix?: string; tag?: string };
+  if (command !== "run" && (prefix !== undefined || tag !== undefined)) {
+    if (name !== undefined) throw new UsageError("Expected either NAME or --prefix and --tag");
+    return await changeMany(command as keyof typeof MANY, flags, { prefix, tag });
+  }
+  if (name === undefined) throw new UsageError(`Missing argument: NAME. Usage: jobs cron ${command} NAME`);
   const out = await withCrontab(flags, (parts, store) => actHere(store, action, { name }, { parts }));
   const [json, text] = shown(name, out);
   if (flags.json) printJson(json);
@@ -46,11 +68,75 @@ async function change<Out>(
   return 0;
 }
 
+const SELECTION = { prefix: { takes: "text" }, tag: { takes: "text" } } as const;
+const MANY = {
+  pause: { verb: "pauseMany", past: "Paused" },
+  resume: { verb: "resumeMany", past: "Resumed" },
+  remove: { verb: "removeMany", past: "Removed" },
+} as const;
+
+/** Changes the entries with a prefix or a tag. */
+async function changeMany(command: keyof typeof MANY, flags: ConfigFlags & Flags, filter: CronFilter): Promise<number> {
+  const { verb, past } = MANY[command];
+  const { prefix = "", tag = "" } = filter;
+  const target = [prefix && `prefix ${prefix}`, tag && `tag ${tag}`].filter(Boolean).join(", ");
+  const count = await withCrontab(flags, async ({ crontab }, store) => {
+    const count = await crontab[verb](filter);
+    if (count > 0) await recordHere(store, { action: `cron ${command}`, target, count });
+    return count;
+  });
+  if (flags.json) printJson({ count });
+  else print(`${past} ${entriesText(count)}`);
+  return 0;
+}
+
+/** Adds the entries of a file. */
+async function addFile(file: string, flags: ConfigFlags & Flags & { readonly replace: boolean }): Promise<number> {
+  const inputs: CronEntryInput[] = [];
+  let line = 0;
+  for await (const { texts } of readLines(file, new AbortController().signal)) {
+    for (const text of texts) {
+      line++;
+      if (text?.trim() === "") continue;
+      try {
+        inputs.push(parseLossless(text!) as CronEntryInput);
+      } catch {
+        throw new UsageError(`Invalid --bulk "${file}", line ${line}: expected an entry as JSON on each line`);
+      }
+    }
+  }
+  const { problems } = checkEntries(inputs, { environment: "" });
+  if (problems.length > 0) {
+    const more = problems.length > MAX_PROBLEMS ? `\n… and ${problems.length - MAX_PROBLEMS} more` : "";
+    throw new CrontabError(problems.slice(0, MAX_PROBLEMS).map(({ message }) => message).join("\n") + more);
+  }
+  const count = await withCrontab(flags, async ({ crontab }, store) => {
+    const count = await crontab.addMany(inputs, { replace: flags.replace }).catch((error) => {
+      const short = (error as Error).message.replace("replace it, or use another name", "--replace replaces it");
+      throw short === error.message ? error : new CommandFailed("exists", short);
+    });
+    if (count > 0) await recordHere(store, { action: "cron add", target: file, count });
+    return count;
+  }, { make: "always" });
+  if (flags.json) printJson({ count });
+  else print(`Added ${entriesText(count)}`);
+  return 0;
+}
+
+function recordHere(store: Store, deed: Pick<AuditEvent, "action" | "target" | "count">): Promise<void> {
+  return record(store, { ...authorBy("command line"), ...deed }, (why) => printError(`jobs: ${why}`));
+}
+
+function entriesText(count: number): string {
+  return count === 1 ? "1 cron entry" : `${count} cron entries`;
+}
+
 /** Adds an entry. */
 export async function add(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("cron add", argv, {
     ...COMMON_FLAGS,
     entry: { takes: "text" },
+    bulk: { takes: "text" },
     rule: { takes: "text" },
     every: { takes: "text" },
     timezone: { takes: "text" },
@@ -81,6 +167,12 @@ export async function add(argv: readonly string[]): Promise<number> {
     memo: flags.memo,
   };
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  if (flags.bulk !== undefined) {
+    if (flags.entry !== undefined || name !== undefined || given.length > 0) {
+      throw new UsageError("--bulk reads whole entries: expected no other arguments and options than --replace");
+    }
+    return await addFile(flags.bulk, { ...flags, replace: flags.replace ?? false });
+  }
   if (flags.entry !== undefined && (name !== undefined || given.length > 0)) {
     throw new UsageError("--entry contains the whole entry: expected no other arguments and options");
   }

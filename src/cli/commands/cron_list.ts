@@ -1,5 +1,5 @@
 /** `jobs cron list|next|history`. @module */
-import type { CrontabEntry } from "../../client/crontab.ts";
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { systemClock } from "../../clock.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import { checkEntries } from "../../cron/entry_check.ts";

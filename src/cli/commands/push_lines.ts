@@ -107,6 +107,6 @@ async function open(file: string): Promise<Source> {
     throw new UsageError(`Can't read --bulk "${file}": ${why}`);
   }
   throw new UsageError(
-    `Invalid --bulk "${file}": expected a file with a job on each line, or - for stdin, found a folder`,
+    `Invalid --bulk "${file}": expected a file with JSON on each line, or - for stdin, found a folder`,
   );
 }

@@ -5,7 +5,8 @@
  */
 import type { Store } from "../../store/admin/store.ts";
 import { Client } from "../../client/client.ts";
-import { Crontab, type CrontabEntry } from "../../client/crontab.ts";
+import { Crontab } from "../../client/crontab.ts";
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
 
 import { Mask } from "../../text/mask.ts";
 import { closestWord } from "../../job/suggest.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { CrontabEntry } from "../../client/crontab.ts";
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import type { HealthFinding } from "../../store/admin/health.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";

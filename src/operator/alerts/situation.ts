@@ -5,7 +5,8 @@
  */
 import type { Clock } from "../../clock.ts";
 import { Client } from "../../client/client.ts";
-import { Crontab, type CrontabEntry } from "../../client/crontab.ts";
+import { Crontab } from "../../client/crontab.ts";
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { parsePayload } from "../../job/job.ts";
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { Stats } from "../../store/admin/admin.ts";

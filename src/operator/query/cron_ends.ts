@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { CrontabEntry } from "../../client/crontab.ts";
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { isDuration } from "../../job/failure.ts";
 import { getField } from "../../job/raw.ts";

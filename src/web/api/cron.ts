@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { CrontabEntry } from "../../client/crontab.ts";
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { CRON_FILTERS } from "../../operator/query/cron.ts";
 import { withEnds } from "../../operator/query/cron_ends.ts";
 import { entryPageShape, shownEntryShape } from "../../operator/shapes/cron.ts";

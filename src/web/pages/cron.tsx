@@ -4,7 +4,7 @@
  * @module
  */
 import type { Context, Hono } from "hono";
-import type { CrontabEntry } from "../../client/crontab.ts";
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { tagsOf as entryTags } from "../../cron/definition.ts";
 import type { CronRecord } from "../../cron/occurrence.ts";
 import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
-import type { CrontabEntry } from "../../client/crontab.ts";
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { CRON_FILTERS, type CronFilter, cronRequest, InvalidCronFilter } from "../../operator/query/cron.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
