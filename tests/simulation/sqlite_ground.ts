@@ -130,7 +130,7 @@ export class SqliteGround implements Ground {
       DELETE FROM sqlite_sequence;
       INSERT INTO set_size VALUES ('scheduled', 0), ('retry', 0), ('dead', 0);
       INSERT INTO once_sweep VALUES (1, '');
-      INSERT INTO cron_counter (version, told) VALUES (0, 0);
+      INSERT INTO cron_counter (version, told, entries, latest) VALUES (0, 0, 0, 0);
       INSERT INTO step_waits VALUES ('sleep', 0), ('wait', 0), ('child', 0); COMMIT;`);
     side.changes = changesIn(side.sql);
   }
