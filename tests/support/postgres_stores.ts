@@ -19,6 +19,7 @@ export const WRONG =
   SELECT 'no place' AS what, id::text FROM jobs.job WHERE id NOT IN (SELECT job FROM place)
   UNION ALL SELECT 'no job', job::text FROM place WHERE job NOT IN (SELECT id FROM jobs.job)
   UNION ALL SELECT 'many places', job::text FROM place GROUP BY job HAVING count(*) > 1
+  UNION ALL SELECT 'no worker', job::text FROM jobs.lease WHERE worker_id NOT IN (SELECT id FROM jobs.lease_worker)
   UNION ALL SELECT 'no queue', job::text FROM jobs.queued WHERE queue NOT IN (SELECT id FROM jobs.queue_row)
   UNION ALL SELECT 'size of ' || place, size::text FROM jobs.set_size
     WHERE size <> (SELECT count(*) FROM jobs.member WHERE member.place = set_size.place)
