@@ -71,6 +71,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, Readonly<Record<string, Com
     restore: ["restore a backup", () => import("./commands/restore.ts")],
     outbox: ["show the outbox of an application, print its SQL", () => import("./commands/outbox.ts")],
     migrate: ["move everything to another store", () => import("./commands/migrate.ts")],
+    schema: ["migrate the schema of a PostgreSQL store, or print how", () => import("./commands/schema.ts")],
   },
   "Shell": {
     "shell-init": [

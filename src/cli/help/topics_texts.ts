@@ -133,6 +133,7 @@ workers can share them.
   jobs backup FILE                copy a SQLite store while it is in use
   jobs migrate --from URL --to URL
                                   move everything to another store
+  jobs schema                     migrate the schema of a PostgreSQL store
   jobs bench                      measure it on this machine`,
 
   signals: `

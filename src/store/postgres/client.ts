@@ -123,7 +123,7 @@ export class Client {
    * Runs a transaction. It may run again from the start.
    *
    * @param begin the columns of the row that `run` receives
-   * @param options.marks the table in which a row marks that it has committed. Without it, it is repeated if that is unknown.
+   * @param options.marks the function that inserts a row, which marks that it has committed. Without it, it is repeated if that is unknown.
    * @throws {StoreError} if it fails
    */
   async transaction<T>(
@@ -143,7 +143,7 @@ export class Client {
       throw failureOf(error) === "unknown" ? new NotCommitted(error) : error;
     });
     const answered = <R>(what: (connection: Pool) => PromiseLike<R>) => this.#answered(session.send(what));
-    const mark = marks === undefined ? undefined : { table: marks, name: randomName() };
+    const mark = marks === undefined ? undefined : { function: marks, name: randomName() };
     let done: { readonly result: T } | undefined;
     let failed: { readonly error: unknown } | undefined;
     let latest: Promise<unknown> | undefined;
@@ -245,7 +245,7 @@ export class Client {
   /** Returns whether a transaction has committed that inserts a mark, when it has ended. If not, it never will. */
   async #hasCommitted(mark: Mark): Promise<boolean> {
     this.#losses++;
-    const [row] = await this.run(`${insertMark(mark, 1)} RETURNING number`).catch((error) => {
+    const [row] = await this.run(insertMark(mark, 1)).catch((error) => {
       throw unanswered(error, this.address.shown);
     });
     return Number(row!.number) === 0;
@@ -307,14 +307,13 @@ export class Client {
 
 /** A row by which a transaction is known. */
 interface Mark {
-  readonly table: string;
+  readonly function: string;
   readonly name: string;
 }
 
 /** Returns the insertion of a mark. It waits for another transaction that inserts it. Number 1 is that of one that asks. */
-function insertMark({ table, name }: Mark, number: 0 | 1): string {
-  return `INSERT INTO ${table} AS mark (client, number, at) VALUES (${name}, ${number}, extract(epoch FROM clock_timestamp()) * 1000)
-    ON CONFLICT (client) DO UPDATE SET at = mark.at`;
+function insertMark(mark: Mark, number: 0 | 1): string {
+  return `SELECT ${mark.function}(${mark.name}, ${number}) AS number`;
 }
 
 /** Returns a random name of 63 bits: two of one name would count as one. */

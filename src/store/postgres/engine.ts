@@ -68,7 +68,7 @@ export class Runner {
     return await this.client.transaction(
       `${this.schema}.now_ms(${this.ahead}) AS now`,
       (query, { now }) => this.#run(body(Number(now)), query),
-      { marks: `${this.schema}.pusher` },
+      { marks: `${this.schema}.mark` },
     );
   }
 

@@ -74,10 +74,13 @@ export function translate(error: unknown, shown: string): unknown {
   }
   if (code === "3D000") return make("missing", `${at} has no such database (${reply}): create it`);
   if (code === "42501") {
-    return make("denied", `${at} denied this user access (${reply}): grant it the tables and functions of the schema`);
+    return make(
+      "denied",
+      `${at} denied this user access (${reply}): grant it a role of the schema, see jobs schema --help`,
+    );
   }
   if (code === "42P01" || code === "3F000" || code === "42883") {
-    return make("missing", `${at} has no store in this schema (${reply}): let its owner start jobs once`);
+    return make("missing", `${at} has no store in this schema (${reply}): let its owner run jobs schema`);
   }
   if (code === "53100" || code === "53200") {
     return make("full", `No space for ${at} (${reply}); nothing was stored: free some space`);

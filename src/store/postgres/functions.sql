@@ -36,6 +36,11 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Inserts the mark of a transaction, and returns the number that it has: `client.ts`.
+CREATE OR REPLACE FUNCTION mark(name bigint, number integer) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  INSERT INTO pusher AS one (client, number, at) VALUES (name, number, now_ms(0))
+    ON CONFLICT (client) DO UPDATE SET at = one.at RETURNING one.number $$;
+
 -- Notifies the processes that wait for these topics. Each commit with a notification waits for those before it: usually none is needed.
 CREATE OR REPLACE FUNCTION wake(topics text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -28,8 +28,8 @@ export const ROLES = ["push", "work", "read", "admin"] as const;
 
 /** The rights of a user in the schema. */
 export interface Access {
-  /** It only pushes, by the functions for that. */
-  readonly isPushOnly: boolean;
+  /** `push`: it only pushes, by the functions for that. `read`: it only reads. */
+  readonly access: "push" | "read" | "all";
 }
 
 /** Checks the server, and brings the schema to this version. */
@@ -57,7 +57,7 @@ export async function prepare(client: Client, create: boolean): Promise<Access> 
       },
     );
   }
-  return { isPushOnly: false };
+  return { access: "all" };
 }
 
 /** Brings the schema to this version, in one transaction. Returns whether it had to. */
@@ -126,8 +126,8 @@ async function inspect(client: Client): Promise<Access & { readonly version?: nu
   const [server] = await client.run(
     `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
        to_regclass('${schema}.meta') IS NOT NULL AS exists,
-       NOT coalesce(has_table_privilege(to_regclass('${schema}.job'), 'INSERT'), true) AS cannot_insert,
-       has_function_privilege(to_regprocedure('${schema}.push_built(text)'), 'EXECUTE') AS can_push`,
+       has_table_privilege(to_regclass('${schema}.job'), 'INSERT') AS may_insert,
+       has_function_privilege(to_regprocedure('${schema}.push_built(text)'), 'EXECUTE') AS may_push`,
   );
   if (Number(server!.version) < MIN_SERVER) {
     throw new StoreError("wrong", `PostgreSQL at "${shown}" is older than version 14; use a newer one`);
@@ -135,10 +135,10 @@ async function inspect(client: Client): Promise<Access & { readonly version?: nu
   if (server!.encoding !== "UTF8") {
     throw new StoreError("wrong", `The database at "${shown}" has the encoding ${server!.encoding}; use one with UTF8`);
   }
-  const isPushOnly = server!.cannot_insert === true && server!.can_push === true;
-  if (server!.exists !== true) return { isPushOnly, isUsable: false };
+  if (server!.exists !== true) return { access: "all", isUsable: false };
+  const access = server!.may_insert === true ? "all" : server!.may_push === true ? "push" : "read";
   const [meta] = await client.run(`SELECT version, oldest, functions FROM ${schema}.meta`);
-  return { isPushOnly, version: Number(meta!.version), isUsable: isUsable(client, meta!, await DIGEST) };
+  return { access, version: Number(meta!.version), isUsable: isUsable(client, meta!, await DIGEST) };
 }
 
 /** Returns whether this version uses a schema as it is. @throws {StoreError} if it can't use it */

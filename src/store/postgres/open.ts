@@ -24,12 +24,12 @@ const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 export async function openPostgres(url: string, options: StoreOptions): Promise<Store> {
   const { waitMs = DEFAULT_WAIT_MS, log, clock = systemClock } = options;
   const client = await Client.create(parseAddress(url), { waitMs, log });
-  const { isPushOnly } = await prepare(client, options.create ?? true).catch(async (error) => {
+  const { access } = await prepare(client, options.create ?? true).catch(async (error) => {
     await client.close();
     throw error;
   });
   return postgresStore(new Runner(client, clock), {
-    isPushOnly,
+    access,
     wire: options.sidekiqWire ?? 7,
     deadMaxJobs: options.deadMaxJobs ?? DEFAULT_DEAD_MAX_JOBS,
     deadMaxAgeMs: options.deadMaxAgeMs ?? DEFAULT_DEAD_MAX_AGE_MS,

@@ -41,6 +41,7 @@ import { eventsPart } from "./events.ts";
 import { Floors } from "./floors.ts";
 import { health } from "./health.ts";
 import { HotVerbs, storing } from "./jobs.ts";
+import type { Access } from "./migrations.ts";
 import { promoteDue } from "./promote.ts";
 import { transactionsPart } from "./transactions.ts";
 import { Vacuum } from "./vacuum.ts";
@@ -50,16 +51,14 @@ import { Watch } from "./watch.ts";
 const VERBS_PER_FOLD = 200;
 
 /** Options of the store. */
-export interface PostgresStoreOptions extends Pick<Engine, "wire" | "deadMaxJobs" | "deadMaxAgeMs"> {
+export interface PostgresStoreOptions extends Access, Pick<Engine, "wire" | "deadMaxJobs" | "deadMaxAgeMs"> {
   readonly log: (message: string) => void;
-  /** The user may only push. */
-  readonly isPushOnly: boolean;
 }
 
 /** Returns the store. */
 export function postgresStore(runner: Runner, options: PostgresStoreOptions): Store {
   const { client } = runner;
-  const { log, isPushOnly, ...settings } = options;
+  const { log, access, ...settings } = options;
   const engine: Engine = {
     ...settings,
     unswept: new UnsweptKeys(),
@@ -87,7 +86,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
   };
   const book = new LeaseBook();
   const floors = new Floors(() => client.clock.monotonic());
-  const hot = new HotVerbs(runner, engine, book, floors, isPushOnly);
+  const hot = new HotVerbs(runner, engine, book, floors, access === "push");
   const promotion = createPromotion(engine, (limit, now) => promoteDue(engine, limit, now));
   const cron = new Cron(engine);
   const watch = new Watch(runner, { due: () => promotion.knownDue(), cron: () => cron.changesRead, floors }, log);
@@ -95,10 +94,12 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
   let verbs = 0;
   let logged: Promise<unknown> = Promise.resolve();
   let folding: Promise<unknown> | undefined;
-  const fold = () => {
+  const fold = async () => {
     verbs = 0;
+    // The views add the changes to what they read.
+    if (access !== "all") return;
     const before = dayOf(client.clock.now() + runner.ahead - DAYS_KEPT_MS);
-    return folding ??= runner.call("fold", [before], ["text"]).finally(() => folding = undefined);
+    await (folding ??= runner.call("fold", [before], ["text"]).finally(() => folding = undefined));
   };
   /** Counts a verb that changes sizes. */
   const counted = async <T>(result: Promise<T>): Promise<T> => {
@@ -196,10 +197,12 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
           return yield* configure(DIALECT, queue, settings, at);
         }),
       async groups(queue, request = {}) {
-        await engine.write(function* (at) {
-          yield lock(`queue:${queue}`);
-          yield* foldQueue(runner, queue, at);
-        });
+        if (access === "all") {
+          await engine.write(function* (at) {
+            yield lock(`queue:${queue}`);
+            yield* foldQueue(runner, queue, at);
+          });
+        }
         return await engine.read((at) => readGroups(DIALECT, queue, request, at));
       },
     },
