@@ -366,3 +366,15 @@ for (const { name, on, stage, alert, finding = alert, command, why, sample, rule
     });
   }
 }
+
+Deno.test("a job whose workers ended with it is named while it runs, also if its worker has reported nothing", async () => {
+  await using bench = await Bench.open();
+  const { store } = bench;
+  const payload = '{"class":"Poison","args":[],"jid":"p1","queue":"default","suspected":1,"rescues":2}';
+  await store.jobs.enqueue([{ jid: "p1", queue: "default", payload }]);
+  const read = async () => (await readSituation({ store, clock: systemClock, classes: [] })).suspects;
+  const named = [{ class: "Poison", jid: "p1", rescues: 2, suspected: 1 }];
+  assertEquals(await read(), named);
+  assertEquals((await store.jobs.take({ queues: ["default"], limit: 1, worker: "gone:1:a" })).length, 1);
+  assertEquals(await read(), named);
+});

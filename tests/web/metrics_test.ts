@@ -138,6 +138,19 @@ Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard an
     const used = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)|[{,](\w+)=/g)]
       .flatMap(([, group, label]) => label ?? group!.split(/,\s*/));
     assertEquals(used.filter((label) => !known.has(label)), [], title);
+    // A selector and a grouping name labels of their own metric; another metric of the query doesn't help.
+    const ofOne = [
+      ...[...expr.matchAll(/\b(jobs_\w+)\{([^}]*)\}/g)].map(([, name, selector]) =>
+        [name!, [...selector!.matchAll(/(\w+)=/g)].map(([, label]) => label!)] as const
+      ),
+      ...[...expr.matchAll(/\bby \(([^)]*)\) \((?:\w+\()*(jobs_\w+)/g)].map(([, group, name]) =>
+        [name!, group!.split(/,\s*/)] as const
+      ),
+    ];
+    for (const [name, used] of ofOne) {
+      const own = new Set(["job", "instance", ...labels.get(name) ?? []]);
+      assertEquals(used.filter((label) => !own.has(label)), [], `${title}: ${name}`);
+    }
   }
 });
 

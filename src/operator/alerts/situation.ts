@@ -31,6 +31,8 @@ const JOBS_PER_QUEUE = 10;
 const MAX_SCHEDULED = 50;
 /** Retrying jobs, those that are due first, that are read to name what fails. */
 const MAX_RETRYING = 50;
+/** Running jobs that are checked for earlier crashes. */
+const MAX_RUNNING = 50;
 /** Dead jobs that are checked for crashes. */
 const MAX_DEAD = 20;
 /** Cron entries that are checked: the first by name, and those that are due first. */
@@ -135,9 +137,11 @@ async function waitingJobs(
 ): Promise<Pick<Situation, "unhandled" | "suspects">> {
   const largest = queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES)
     .toSorted((a, b) => b.size - a.size).slice(0, MAX_QUEUES);
-  const [declared, scheduled, ...pages] = await Promise.all([
+  const [declared, scheduled, running, ...pages] = await Promise.all([
     store.classes.read(),
     store.admin.page({ in: "scheduled" }, { limit: MAX_SCHEDULED }),
+    // A worker that ends at once has reported none of its jobs: their leases are there.
+    store.admin.page({ in: "running" }, { limit: MAX_RUNNING }),
     ...largest.map(({ name }) => store.admin.page({ in: "queue", queue: name }, { limit: JOBS_PER_QUEUE })),
   ]);
   const known = new Set([...classes, ...declared.map(({ name }) => name)]);
@@ -157,9 +161,9 @@ async function waitingJobs(
       ...(isUnheardOf && { isKnown: false }),
     });
   }
-  const running = workers.flatMap(({ work }) => work.map(({ payload }) => payload));
-  const queued = [...scheduled.entries, ...pages.flatMap(({ entries }) => entries)].map(({ payload }) => payload);
-  return { unhandled: [...found.values()], suspects: suspectsIn([...running, ...queued]) };
+  const waiting = [...scheduled.entries, ...pages.flatMap(({ entries }) => entries)];
+  const payloads = [...running.entries, ...waiting].map(({ payload }) => payload);
+  return { unhandled: [...found.values()], suspects: suspectsIn(payloads) };
 }
 
 function queueOf(payload: string, place: Entry["place"]): string {
