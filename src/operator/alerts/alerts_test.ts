@@ -284,7 +284,10 @@ Deno.test("offers to run a cron entry that is overdue or missed runs, unless it 
   assertEquals(late!.actions[0], { label: "Run now", path: "/cron/sync/run", acts: true, fields: { once: "first" } });
   const detail = (more: Partial<Situation>) => alerts({ cron: [entry], ...more })[0]!.detail;
   assertEquals(detail({ workers: [] }), "No worker is running.");
-  assertEquals(detail({ cron: [{ ...entry, isLoaded: false }] }), "No running worker has it in its configuration.");
+  assertEquals(
+    detail({ cron: [{ ...entry, isLoaded: false }] }),
+    "No running worker has it in its configuration: add it there and restart the worker. The command runs it once.",
+  );
   const paused = { ...entry, state: { schedule, considered: NOW - 600_000, paused: true } as never };
   assertEquals(alerts({ cron: [paused] }), []);
   const record = { outcome: "missed", scheduledAt: NOW, decidedAt: NOW - 1_000, count: 4 } as const;
@@ -394,7 +397,9 @@ Deno.test("reports a slow store, and heartbeats that are late", () => {
     ["The store took 1.5s to return its counts", "jobs doctor"],
     ["The heartbeat of a worker is late: it is known as of 12s ago", "jobs doctor"],
   ]);
-  assertEquals(alerts({ roundTripMs: 1_500, engine: "redis" })[0]!.command, "redis-cli slowlog get 10");
+  const [slow] = alerts({ roundTripMs: 1_500, engine: "redis" });
+  assertEquals(slow!.command, "redis-cli slowlog get 10");
+  assert(slow!.detail!.endsWith("An empty slow log means that the network is slow."), slow!.detail);
 });
 
 Deno.test("reports batches and flows that wait for dead members, each with the command that retries them", () => {

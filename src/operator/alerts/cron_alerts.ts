@@ -54,7 +54,7 @@ export function cronAlerts({ cron, cronEnds, workers, now }: Situation): Alert[]
           ? "No worker is running."
           : isLoaded
           ? "No worker enqueued it. Is it still in their configuration? Otherwise see their logs."
-          : "No running worker has it in its configuration.",
+          : "No running worker has it in its configuration: add it there and restart the worker. The command runs it once.",
         ...(!isOnline && { command: "jobs run handlers.js" }),
       }];
     }

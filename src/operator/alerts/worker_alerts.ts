@@ -39,7 +39,9 @@ export function storeAlerts({ engine, roundTripMs, serverFindings }: Situation):
     kind: "warn",
     about: "store",
     title: `The store took ${formatDuration(roundTripMs)} to return its counts`,
-    detail: "Every push, take and acknowledgement waits as long. See the load of its server, its disk and the network.",
+    detail:
+      "Every push, take and acknowledgement waits as long. See the load of its server, its disk and the network." +
+      (engine === "redis" ? " An empty slow log means that the network is slow." : ""),
     command: engine === "redis" ? "redis-cli slowlog get 10" : "jobs doctor",
     actions: [],
   }];
