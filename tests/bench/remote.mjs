@@ -7,7 +7,8 @@
 import { JobsClient, work } from "../../clients/node/jobs_client.mjs";
 
 const [stage, url, concurrency] = process.argv.slice(2);
-const total = Number(process.env.JOBS), text = "x".repeat(Number(process.env.BYTES));
+const total = Number(process.env.JOBS);
+const text = "x".repeat(Number(process.env.BYTES));
 let start = performance.now();
 
 if (stage === "push") {
@@ -18,7 +19,8 @@ if (stage === "push") {
   for await (const { refused } of new JobsClient({ url }).pushMany(rows())) if (refused) throw new Error(refused);
   console.log(`push ${(performance.now() - start) / 1_000}`);
 } else {
-  let left = total, cpu;
+  let left = total;
+  let cpu;
   const stop = new AbortController();
   const Noop = () => {
     if (left === total) [start, cpu] = [performance.now(), process.cpuUsage()];
