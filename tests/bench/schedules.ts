@@ -8,7 +8,7 @@ import { formatNumber, inTurn, printTable, runScript, spreadOf } from "./measure
 import { openPostgres } from "./postgres.ts";
 import type { ScheduleCosts } from "./schedules_load.ts";
 
-/** Entries; more than 100,000 only on Redis, which takes them in a minute. */
+/** Numbers of entries; more than 100,000 only on Redis, where they are loaded fastest. */
 const COUNTS = [100, 10_000, 100_000, 1_000_000];
 const MAX_ON_DISK = 100_000;
 
