@@ -86,14 +86,23 @@ export class SqliteGround implements Ground {
   clockError = 0;
   /** The store, and the one to which it may be migrated. */
   #sides: readonly [Side, Side];
-  readonly #tables: readonly string[];
+  /** Statements that bring back the rows of a new database. */
+  readonly #renew: string;
   #world!: World;
   #isNextUsed = false;
 
   private constructor(sides: readonly [Side, Side]) {
     this.#sides = sides;
-    this.#tables = this.#rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-      .map(({ name }) => String(name));
+    const tables = this.#rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+    const rows = tables.flatMap(({ name }) =>
+      this.#rows(`SELECT * FROM "${name}"`).map((row) =>
+        `INSERT INTO "${name}" (${Object.keys(row)}) VALUES (${
+          Object.values(row).map((value) => JSON.stringify(value).replaceAll('"', "'"))
+        });`
+      )
+    );
+    const empty = tables.map(({ name }) => `DELETE FROM "${name}";`);
+    this.#renew = ["BEGIN;", ...empty, "DELETE FROM sqlite_sequence;", ...rows, "COMMIT;"].join("\n");
   }
 
   static async open(): Promise<SqliteGround> {
@@ -125,13 +134,7 @@ export class SqliteGround implements Ground {
     const { database, watches } = side;
     watches.clear();
     side.committed.clear();
-    const empty = this.#tables.map((name) => `DELETE FROM "${name}";`).join("");
-    database.exec(`BEGIN; ${empty}
-      DELETE FROM sqlite_sequence;
-      INSERT INTO set_size VALUES ('scheduled', 0), ('retry', 0), ('dead', 0);
-      INSERT INTO once_sweep VALUES (1, '');
-      INSERT INTO cron_counter (version, told, entries, latest) VALUES (0, 0, 0, 0);
-      INSERT INTO step_waits VALUES ('sleep', 0), ('wait', 0), ('child', 0); COMMIT;`);
+    database.exec(this.#renew);
     side.changes = changesIn(side.sql);
   }
 
