@@ -23,7 +23,16 @@ export const EVENT_TYPES: readonly Exclude<EventType, "gap">[] = [
 /** An event has no longer messages, in characters. */
 const MAX_MESSAGE = 300;
 
-/** An event. It has no arguments and no results: the record of the job has them. */
+/**
+ * An event. It has no arguments and no results: the record of the job has them.
+ *
+ * @example
+ * ```ts
+ * import type { JobEvent } from "@jobs/jobs";
+ *
+ * const line = ({ type, class: name, jid, error }: JobEvent) => `${type} ${name} ${jid} ${error?.message ?? ""}`;
+ * ```
+ */
 export interface JobEvent {
   /** Its position in the log: later events have greater ones. */
   readonly id: number;
