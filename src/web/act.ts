@@ -26,7 +26,7 @@ export async function actFor<In, Out>(
   asked: Pick<ClientTools, "asOf"> = {},
 ): Promise<Out> {
   const record = (event: AuditEvent, kind: EventKind) => recordAction(services, visitor, event, kind);
-  const bounds = (count: number) => pushBounds(services, visitor, count);
+  const bounds = (requests: readonly unknown[]) => pushBounds(services, visitor, requests);
   const tools: ClientTools = { ...services, ...asked, isRemote: true, record, bounds, ...scoped(visitor) };
   const author = authorOf(visitor);
   const label = action.label?.(action.takes.read(raw));

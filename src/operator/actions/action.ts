@@ -43,9 +43,9 @@ export interface ClientTools extends Tools {
   /**
    * Returns the check of each push of an author who may not push any: it returns the push as the author may make it.
    *
-   * @param count how many jobs are pushed
+   * @param requests the pushes of one request, unchecked
    */
-  readonly bounds?: (count: number) => Promise<((request: JobRequest) => JobRequest) | undefined>;
+  readonly bounds?: (requests: readonly unknown[]) => Promise<((request: JobRequest) => JobRequest) | undefined>;
 }
 
 /** `frequent`: programs repeat the action by the thousand; `refused`: they may repeat it without any effect. */

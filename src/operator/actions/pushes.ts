@@ -93,7 +93,7 @@ export const pushJobs = action({
   },
   run: async (tools: ClientTools, { document, key }) => {
     const { client, bounds } = tools;
-    const within = await bounds?.(Array.isArray(document) ? document.length : 1) ?? ((request) => request);
+    const within = await bounds?.(Array.isArray(document) ? document : [document]) ?? ((request) => request);
     if (!Array.isArray(document)) {
       const request = within(requestOf(document, key));
       const { kind, jid } = await store(client, request);

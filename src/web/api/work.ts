@@ -178,8 +178,9 @@ async function permitted(
 ): Promise<UseRequest> {
   if (given.kind !== "child" && given.kind !== "member") return given as UseRequest;
   const { class: name = "", args = [], options: asked = {} } = given;
-  const within = await pushBounds(services, visitor, 1) ?? ((request) => request);
-  const { class: _, args: __, ...options } = within({ ...asked, class: name, args } as JobRequest);
+  const request = { ...asked, class: name, args } as JobRequest;
+  const within = await pushBounds(services, visitor, [request]) ?? ((request) => request);
+  const { class: _, args: __, ...options } = within(request);
   return { ...given, class: name, args, options } as UseRequest;
 }
 

@@ -130,20 +130,33 @@ function forbidden(message: string, field: string): Refused {
   return new Refused("forbidden", message, { field });
 }
 
+/** Returns the queues that pushes name. They aren't checked yet. */
+function queuesIn(requests: readonly unknown[]): string[] {
+  const names = requests.flatMap((request) => {
+    const { queue, retry_queue } = Object(request) as Record<string, unknown>;
+    return [queue, retry_queue].filter((name) => typeof name === "string");
+  });
+  return [...new Set(names)];
+}
+
 /**
  * Returns the bounds of a visitor's pushes; undefined without any.
  *
- * @param count the jobs of one request: a limited token can't evade its rate by lists
+ * @param requests the jobs of one request: a limited token can't evade its rate by lists
  */
 export async function pushBounds(
   { queues: known, tokens }: Pick<Services, "queues" | "tokens">,
   { name, scope }: Visitor,
-  count: number,
+  requests: readonly unknown[],
 ): Promise<((request: JobRequest) => JobRequest) | undefined> {
   if (scope?.classes === undefined && scope?.queues === undefined) return undefined;
-  tokens.spend(name, count - 1);
+  tokens.spend(name, requests.length - 1);
   const { classes, queues } = scope;
-  const token = { name, scope, queues: queues === undefined ? await known.of(classes ?? []) : new Set<string>() };
+  const token = {
+    name,
+    scope,
+    queues: queues === undefined ? await known.of(classes ?? [], queuesIn(requests)) : new Set<string>(),
+  };
   return (request) =>
     typeof request === "object" && request !== null && !Array.isArray(request) ? withinScope(request, token) : request;
 }

@@ -21,10 +21,17 @@ export class KnownQueues {
     this.#clock = clock;
   }
 
-  /** Returns the existing queues, those of the given classes, and `default`. */
-  async of(classes: readonly string[]): Promise<ReadonlySet<string>> {
+  /**
+   * Returns the existing queues, those of the given classes, and `default`.
+   *
+   * @param named names that a request has. If one isn't known, the store is read again: the queue may be new
+   */
+  async of(classes: readonly string[], named: readonly string[]): Promise<ReadonlySet<string>> {
     const [existing, declared] = await Promise.all([this.#read(), this.#store.classes.read(classes)]);
-    return new Set([...existing, ...declared.map(({ options }) => queueIn(options)), "default"]);
+    const all = new Set([...existing, ...declared.map(({ options }) => queueIn(options)), "default"]);
+    if (named.every((name) => all.has(name))) return all;
+    this.#existing = undefined;
+    return all.union(new Set(await this.#read()));
   }
 
   #read(): Promise<readonly string[]> {
