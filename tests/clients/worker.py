@@ -92,9 +92,14 @@ def perform(ctx, command, *args):
 
 def worker(of):
     options = json.loads(of["WORK_OPTIONS"])
+
+    # A separate function: its options are only this worker's.
+    def own(ctx, command, *args):
+        return perform(ctx, command, *args)
+
     return Worker(
         of["WORK_URL"].split(","),
-        {name: job(name, **options)(perform) for name in of["WORK_CLASSES"].split(",")},
+        {name: job(name, **options)(own) for name in of["WORK_CLASSES"].split(",")},
         token=of["WORK_TOKEN"],
         queues=[of["WORK_QUEUE"]],
         concurrency=int(of["WORK_CONCURRENCY"]),
