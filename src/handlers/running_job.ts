@@ -42,6 +42,12 @@ const MAX_NOTE_LENGTH = 200;
 /** This many of the latest lines are kept. */
 const MAX_LINES = 20;
 
+/** Ends jobs in transactions of the application: see {@linkcode JobContext.complete}. */
+export interface Completer {
+  /** @throws {LeaseLost} if another worker has the job now, or it has ended */
+  complete(job: RunningJob, transaction: Transaction, result: unknown): Promise<void>;
+}
+
 /** A running job. Its costly parts are created when they are first used. */
 export class RunningJob {
   readonly job: Job;
@@ -54,8 +60,8 @@ export class RunningJob {
   pid: number | undefined;
   /** The last lines that the program printed that performs the job, if it failed; undefined for other jobs. */
   output: readonly string[] | undefined;
-  /** Ends the job in a transaction of the application. Absent if another process performs it. */
-  completion: JobContext["complete"] | undefined;
+  /** Ends the job in a transaction of the application. Absent if another process performs it, or the store takes part in none. */
+  completer: Completer | undefined;
   readonly #services: RunningJobServices;
   /** Absent if the job cannot use steps. */
   readonly lease: MemberLease | undefined;
@@ -179,10 +185,12 @@ export class RunningJob {
 
   /** See {@linkcode JobContext.complete}. */
   async complete(transaction: Transaction, result: unknown): Promise<void> {
-    if (this.completion === undefined) {
-      throw new TypeError("ctx.complete needs a worker that performs the job in its process, not in an isolated one");
+    if (this.completer === undefined) {
+      throw new TypeError(
+        "ctx.complete needs a store in the PostgreSQL database of the transaction, and a job that isn't isolated",
+      );
     }
-    await this.completion(transaction, result);
+    await this.completer.complete(this, transaction, result);
   }
 
   /** Whether {@linkcode stopping} has aborted. Doesn't create that signal: it costs more than the rest of a small job. */

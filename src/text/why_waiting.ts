@@ -58,7 +58,7 @@ export function whyNotRunning(entry: Entry, around: Surroundings): readonly stri
   ];
 }
 
-/** Tells of a job whose worker ended with it. */
+/** Describes a job whose worker ended with it. */
 function crashing(payload: Payload | undefined): string[] {
   const crashes = crashesOf(payload);
   return crashes === undefined ? [] : [`${crashText(crashes)}.`];

@@ -187,7 +187,9 @@ Deno.test("adds the entries of a file, and pauses, resumes and removes those wit
   assertEquals(await cron(bench, ["pause", "--prefix", "acme:"]), "Paused 100 cron entries\n");
   const resumed = await cron(bench, ["resume", "--prefix", "acme:1", "--tag", "t0", "--json"]);
   assertEquals(JSON.parse(resumed), { count: 19 });
-  assertEquals(await cron(bench, ["remove", "--prefix", "acme:"]), "Removed 150 cron entries\n");
+  const unsure = await cron(bench, ["remove", "--prefix", "acme:"], 2);
+  assert(unsure.includes("This would remove all cron entries with prefix acme:. Pass --yes to confirm"), unsure);
+  assertEquals(await cron(bench, ["remove", "--prefix", "acme:", "--yes"]), "Removed 150 cron entries\n");
   assertEquals((await bench.store.cron.page()).entries.map(({ name }) => name), ["other"]);
 
   await Deno.writeTextFile(file, `${entry("a")}\n{`);

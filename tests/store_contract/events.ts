@@ -29,7 +29,7 @@ async function all(store: Store, after = 0): Promise<JobEvent[]> {
 }
 
 /** Returns of each event the type, and the job, batch or worker. */
-async function told(store: Store, after = 0): Promise<unknown[]> {
+async function recorded(store: Store, after = 0): Promise<unknown[]> {
   return (await all(store, after)).map(({ type, jid, batch, worker }) => [type, jid ?? batch ?? worker]);
 }
 
@@ -42,19 +42,19 @@ async function end(store: Store, from: number, to: number, outcome: Partial<Outc
 }
 
 export const events: Cases = {
-  "records nothing until it is told to, and then for that time": async (open) => {
+  "records nothing until a reader asks, and then for that time": async (open) => {
     await using t = await open();
     await end(t.store, 1, 2);
-    assertEquals([await told(t.store), await t.store.events.last()], [[], 0]);
+    assertEquals([await recorded(t.store), await t.store.events.last()], [[], 0]);
     await (await t.another()).events.keep(HOUR_MS);
     await end(t.store, 3, 4);
-    assertEquals(await told(t.store), [["succeeded", jid(3)], ["succeeded", jid(4)]]);
+    assertEquals(await recorded(t.store), [["succeeded", jid(3)], ["succeeded", jid(4)]]);
     t.advance(HOUR_MS + SLACK_MS);
     await end(t.store, 5, 5);
-    assertEquals((await told(t.store)).length, 2);
+    assertEquals((await recorded(t.store)).length, 2);
   },
 
-  "tells of a time without records, and nothing at the first": async (open) => {
+  "records a gap after a time without records, but not at the first": async (open) => {
     await using t = await open();
     await t.store.events.keep(HOUR_MS);
     const until = t.now() + HOUR_MS;
@@ -69,7 +69,7 @@ export const events: Cases = {
     assert(Math.abs(gap!.since! - until) < SLACK_MS);
   },
 
-  "keeps what a job says of itself, but no arguments and no results": async (open) => {
+  "keeps the fields that identify a job, but no arguments and no results": async (open) => {
     await using t = await open();
     await t.store.events.keep(HOUR_MS);
     const worker = await register(t.store);
@@ -130,7 +130,7 @@ export const events: Cases = {
     ];
     await t.store.jobs.settle(worker, [{ kind: "ack", token: lost! }]);
     await t.store.jobs.settle(worker, [...outcomes, { kind: "ack", token: lost! }]);
-    assertEquals(await told(t.store), [
+    assertEquals(await recorded(t.store), [
       ["succeeded", jid(9)],
       ...["succeeded", "cancelled", "expired", "failed", "dead"].map((type, i) => [type, jid(i + 1)]),
     ]);
@@ -143,11 +143,11 @@ export const events: Cases = {
       { kind: "bury", token: two!.token, payload: two!.payload },
       { kind: "ack", token: three!.token },
     ]);
-    assertEquals((await told(t.store, more)).length, 3);
-    assertEquals(new Set((await told(t.store, more)).map((one) => (one as string[])[0])).size, 3);
+    assertEquals((await recorded(t.store, more)).length, 3);
+    assertEquals(new Set((await recorded(t.store, more)).map((one) => (one as string[])[0])).size, 3);
   },
 
-  "tells of jobs that operators cancel and kill, but not of deleted and requeued ones": async (open) => {
+  "records jobs that operators cancel and kill, but not deleted and requeued ones": async (open) => {
     await using t = await open();
     await t.store.events.keep(HOUR_MS);
     const worker = await register(t.store);
@@ -161,10 +161,10 @@ export const events: Cases = {
     assertEquals(await t.store.jobs.edit([await refOf(2)], "kill"), 1);
     assertEquals(await t.store.jobs.edit([await refOf(1)], "requeue"), 1);
     assertEquals(await t.store.jobs.edit([await refOf(5)], "delete"), 1);
-    assertEquals(await told(t.store, after), [["cancelled", jid(3)], ["cancelled", jid(4)], ["dead", jid(2)]]);
+    assertEquals(await recorded(t.store, after), [["cancelled", jid(3)], ["cancelled", jid(4)], ["dead", jid(2)]]);
   },
 
-  "tells of a complete batch and an ended flow once, in the step that ends them": async (open) => {
+  "records a complete batch and an ended flow once, in the step that ends them": async (open) => {
     await using t = await open();
     await t.store.events.keep(HOUR_MS);
     const worker = await start(t.store, DIAMOND);
@@ -196,7 +196,7 @@ export const events: Cases = {
       payload: setFields(lease!.payload, { batch_counted: '"dead"' }),
       batch,
     }]);
-    assertEquals((await told(t.store, after)).length, 1);
+    assertEquals((await recorded(t.store, after)).length, 1);
     await cancelBatch(t.store, "b1", t.now());
     const ofBatch = await all(t.store, after);
     assertEquals(ofBatch.map(({ type, jid }) => [type, jid]), [
@@ -208,7 +208,7 @@ export const events: Cases = {
     assertEquals(complete, { type: "batch.complete", batch: "b1", ...more, state: "cancelled" });
   },
 
-  "tells of a worker that is offline once, and of events with a cron entry": async (open) => {
+  "records an offline worker once, and events with a cron entry": async (open) => {
     await using t = await open();
     await t.store.events.keep(HOUR_MS);
     const worker = await register(t.store);
@@ -216,7 +216,7 @@ export const events: Cases = {
     await takeUpTo(t.store, worker, 3);
     await lapse(t);
     for (let i = 0; i < 4; i++) await rescueFor(t.store, 1);
-    assertEquals(await told(t.store), [["worker.offline", worker]]);
+    assertEquals(await recorded(t.store), [["worker.offline", worker]]);
     const after = await t.store.events.last();
     const missed = membersOf({ type: "cron.missed", entry: "nightly", class: "C", count: 2 });
     const write = { name: "nightly", version: 0, state: "{}", jobs: [], awaited: false, records: [], events: [missed] };
@@ -246,7 +246,7 @@ export const events: Cases = {
     assertEquals((await all(t.store, ids.at(-1))).length, 4);
   },
 
-  "drops what is too old, and tells a reader that was behind": async (open) => {
+  "drops what is too old, and returns a gap to a reader that was behind": async (open) => {
     await using t = await open();
     await t.store.events.keep(HOUR_MS);
     await end(t.store, 1, 3);
@@ -258,8 +258,8 @@ export const events: Cases = {
     await t.store.events.keep(HOUR_MS);
     const [gap, fourth] = await all(t.store, first!.id);
     assertEquals([gap!.type, gap!.id, gap!.after, fourth!.jid], ["gap", third!.id, first!.id, jid(4)]);
-    assertEquals(await told(t.store, third!.id), [["succeeded", jid(4)]], "it has missed nothing");
-    assertEquals(await told(t.store), [["succeeded", jid(4)]], "0 is the oldest that is kept");
+    assertEquals(await recorded(t.store, third!.id), [["succeeded", jid(4)]], "it has missed nothing");
+    assertEquals(await recorded(t.store), [["succeeded", jid(4)]], "0 is the oldest that is kept");
     t.advance(HOUR_MS);
     await t.store.events.keep(0);
     const last = await t.store.events.last();

@@ -37,7 +37,7 @@ const EMPTY = `DO $$
       IF has THEN EXECUTE format('TRUNCATE jobs.%I', name); END IF;
     END LOOP;
     UPDATE jobs.once_sweep SET key = '' WHERE key <> '';
-    UPDATE jobs.cron_counter SET version = 0, told = 0, entries = 0, latest = 0 WHERE version <> 0 OR told <> 0;
+    UPDATE jobs.cron_counter SET version = 0, changes = 0, entries = 0, latest = 0 WHERE version <> 0 OR changes <> 0;
   END $$`;
 
 /** Returns the names of the tables with a text. */

@@ -144,10 +144,11 @@ Removes entries that were added with jobs cron add. Their jobs stay.
 
       --prefix TEXT          all whose name begins with it
       --tag TAG              all with this tag
+  -y, --yes                  don't ask; required for many without a terminal
 
 Examples
   jobs cron remove nightly
-  jobs cron remove --prefix acme:`,
+  jobs cron remove --prefix acme: --yes`,
   check: `
 Usage: jobs cron check [HANDLERS …]
 

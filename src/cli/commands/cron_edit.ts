@@ -11,6 +11,7 @@ import { CrontabError } from "../../cron/crontab.ts";
 import { parseLossless } from "../../job/json.ts";
 import { CRON_FLAGS } from "../../job/option_names.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { confirm, YES } from "../terminal/confirm.ts";
 import { CommandFailed, UsageError } from "../terminal/errors.ts";
 import { optionFlags, optionsIn } from "../shared/option_flags.ts";
 import { actHere, authorBy, record } from "../shared/act.ts";
@@ -46,19 +47,19 @@ export function remove(argv: readonly string[]): Promise<number> {
 }
 
 async function change<Out>(
-  command: string,
+  command: keyof typeof SELECTS,
   action: Action<{ readonly name: string }, Out, ClientTools>,
   argv: readonly string[],
   shown: (name: string, out: Out) => readonly [json: unknown, text: string],
 ): Promise<number> {
   const { flags, args: [name] } = parseCommand(`cron ${command}`, argv, {
     ...COMMON_FLAGS,
-    ...(command !== "run" && SELECTION),
+    ...SELECTS[command],
   }, "[NAME]");
-  const { prefix, tag } = flags as { prefix?: string; tag?: string };
-  if (command !== "run" && (prefix !== undefined || tag !== undefined)) {
+  const { prefix, tag, yes = false } = flags as { prefix?: string; tag?: string; yes?: boolean };
+  if (prefix !== undefined || tag !== undefined) {
     if (name !== undefined) throw new UsageError("Expected either NAME or --prefix and --tag");
-    return await changeMany(command as keyof typeof MANY, flags, { prefix, tag });
+    return await changeMany(command as keyof typeof MANY, { ...flags, yes }, { prefix, tag });
   }
   if (name === undefined) throw new UsageError(`Missing argument: NAME. Usage: jobs cron ${command} NAME`);
   const out = await withCrontab(flags, (parts, store) => actHere(store, action, { name }, { parts }));
@@ -69,6 +70,8 @@ async function change<Out>(
 }
 
 const SELECTION = { prefix: { takes: "text" }, tag: { takes: "text" } } as const;
+/** The options that select entries, by command. */
+const SELECTS = { run: {}, pause: SELECTION, resume: SELECTION, remove: { ...SELECTION, ...YES } } as const;
 const MANY = {
   pause: { verb: "pauseMany", past: "Paused" },
   resume: { verb: "resumeMany", past: "Resumed" },
@@ -76,10 +79,15 @@ const MANY = {
 } as const;
 
 /** Changes the entries with a prefix or a tag. */
-async function changeMany(command: keyof typeof MANY, flags: ConfigFlags & Flags, filter: CronFilter): Promise<number> {
+async function changeMany(
+  command: keyof typeof MANY,
+  flags: ConfigFlags & Flags & { readonly yes: boolean },
+  filter: CronFilter,
+): Promise<number> {
   const { verb, past } = MANY[command];
   const { prefix = "", tag = "" } = filter;
   const target = [prefix && `prefix ${prefix}`, tag && `tag ${tag}`].filter(Boolean).join(", ");
+  if (command === "remove") confirm("Remove", `all cron entries with ${target}`, flags);
   const count = await withCrontab(flags, async ({ crontab }, store) => {
     const count = await crontab[verb](filter);
     if (count > 0) await recordHere(store, { action: `cron ${command}`, target, count });

@@ -38,9 +38,6 @@ export async function complete(
   { transactions, worker }: ProcessorServices,
 ): Promise<void> {
   const { job } = attempt;
-  if (transactions === undefined) {
-    throw new TypeError("ctx.complete needs a store in a PostgreSQL database, the one of the transaction");
-  }
   checkTransaction(transaction);
   if (attempt.completed !== undefined) throw new TypeError("ctx.complete was called before");
   const active = job.finishSteps();
@@ -51,7 +48,7 @@ export async function complete(
   job.steps?.throwIfEnding();
   if (attempt.leaseState !== "held") throw new LeaseLost();
   const outcome = await outcomeOf();
-  const { lost } = await transactions.settle(transaction, worker, [outcome]);
+  const { lost } = await transactions!.settle(transaction, worker, [outcome]);
   if (lost.length > 0) throw new LeaseLost();
   attempt.completed = outcome;
 }

@@ -6,7 +6,7 @@
  * disagree, and a store that records nothing pays for one look per step.
  *
  * IDs rise in the order in which readers see the events. They rise with the time, too: a store that has lost its latest writes, or an
- * older copy of it, gives no ID again. The log is bounded by number and age, and a reader is told what it missed.
+ * older copy of it, repeats no ID. The log is bounded by number and age, and a reader receives a gap for the events that it missed.
  *
  * @module
  */

@@ -176,7 +176,7 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER mail_in AFTER INSERT ON command FOR EACH ROW EXECUTE FUNCTION mail_in();
 CREATE OR REPLACE TRIGGER mail_in AFTER INSERT OR UPDATE ON reply FOR EACH ROW EXECUTE FUNCTION mail_in();
-CREATE OR REPLACE TRIGGER cron_changed AFTER UPDATE ON cron_counter FOR EACH ROW WHEN (OLD.told <> NEW.told)
+CREATE OR REPLACE TRIGGER cron_changed AFTER UPDATE ON cron_counter FOR EACH ROW WHEN (OLD.changes <> NEW.changes)
   EXECUTE FUNCTION mail_in();
 
 CREATE OR REPLACE FUNCTION record_in() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -609,7 +609,7 @@ BEGIN
   RETURN QUERY SELECT topic FROM unnest(topics, floors) AS one (topic, floor) WHERE CASE
     WHEN topic = 'due' THEN EXISTS (SELECT 1 FROM member WHERE place = 'scheduled' AND (known_due IS NULL OR at < known_due))
       OR EXISTS (SELECT 1 FROM member WHERE place = 'retry' AND (known_due IS NULL OR at < known_due))
-    WHEN topic = 'cron' THEN (SELECT told FROM cron_counter) <> known_cron
+    WHEN topic = 'cron' THEN (SELECT changes FROM cron_counter) <> known_cron
     WHEN topic LIKE 'work:%' THEN NOT is_paused AND has_work(substr(topic, 6), CASE WHEN all_read THEN -1 ELSE floor END, now)
     WHEN topic LIKE 'commands:%' THEN EXISTS (SELECT 1 FROM command WHERE worker = substr(topic, 10))
     WHEN topic LIKE 'reply:%' THEN EXISTS (SELECT 1 FROM reply WHERE id = substr(topic, 7) AND expires > now)

@@ -261,7 +261,7 @@ CREATE TABLE cron_tag (
 );
 CREATE TABLE cron_counter (
   version bigint NOT NULL,
-  told bigint NOT NULL,
+  changes bigint NOT NULL,
   entries bigint NOT NULL,
   latest bigint NOT NULL
 ) WITH (fillfactor = 50);

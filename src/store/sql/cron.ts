@@ -101,9 +101,12 @@ export class Cron implements CronStore {
 export function* endLive(jid: string): Body<void> {
   const [entry] = yield query("SELECT name, awaited FROM cron WHERE live = ?1", [jid]);
   if (entry === undefined) return;
-  const [counter] = yield query("UPDATE cron_counter SET version = version + 1, told = told + ?1 RETURNING version", [
-    Number(entry.awaited),
-  ]);
+  const [counter] = yield query(
+    "UPDATE cron_counter SET version = version + 1, changes = changes + ?1 RETURNING version",
+    [
+      Number(entry.awaited),
+    ],
+  );
   yield query(
     `UPDATE cron SET live = NULL, version = ?1, next = CASE WHEN awaited = 1 THEN 0 ELSE next END, awaited = 0 WHERE name = ?2`,
     [Number(counter!.version), String(entry.name)],
@@ -116,12 +119,12 @@ function* markSeen(names: readonly string[], now: number): Body<void> {
 
 function* readSurvey(now: number): Body<CronSurvey & { readonly changes: number }> {
   // Read the number before the entries: a change in between is then reported twice rather than missed.
-  const [counter] = yield query("SELECT told, latest FROM cron_counter");
+  const [counter] = yield query("SELECT changes, latest FROM cron_counter");
   const rows = yield query("SELECT name, version, seen_at FROM cron WHERE shared = 0 ORDER BY name");
   const entries = rows.map(({ name, version, seen_at }) => ({
     ...{ name: String(name), version: Number(version), seenAt: Number(seen_at) },
   }));
-  return { changes: Number(counter!.told), latest: Number(counter!.latest), now, entries };
+  return { changes: Number(counter!.changes), latest: Number(counter!.latest), now, entries };
 }
 
 /** Returns when the first shared entry is due. */
@@ -219,7 +222,7 @@ function* writeAll(
   }
   if (jobs.length > 0) yield* engine.storeJobs(jobs, now);
   if (added !== 0 || isChanged) {
-    yield query("UPDATE cron_counter SET told = told + ?1, entries = entries + ?2", [isChanged ? 1 : 0, added]);
+    yield query("UPDATE cron_counter SET changes = changes + ?1, entries = entries + ?2", [isChanged ? 1 : 0, added]);
   }
   return versions;
 }
@@ -231,7 +234,7 @@ function* replanSome(after: string, now: number): Body<string | undefined> {
     [after, REPLANNED_PER_STEP],
   );
   if (last!.name === null) {
-    yield query("UPDATE cron_counter SET latest = ?1, told = told + 1", [now]);
+    yield query("UPDATE cron_counter SET latest = ?1, changes = changes + 1", [now]);
     return undefined;
   }
   const name = String(last!.name);
@@ -240,8 +243,8 @@ function* replanSome(after: string, now: number): Body<string | undefined> {
 }
 
 function* countChanges(): Body<number> {
-  const [row] = yield query("SELECT told FROM cron_counter");
-  return Number(row!.told);
+  const [row] = yield query("SELECT changes FROM cron_counter");
+  return Number(row!.changes);
 }
 
 function entriesIn(rows: readonly Row[]): StoredCron[] {

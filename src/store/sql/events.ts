@@ -1,5 +1,5 @@
 /**
- * The events part of the port: a table with a row per event, and one row that tells until when they are recorded. A step inserts into the
+ * The events part of the port: a table with a row per event, and one row with the time until which they are recorded. A step inserts into the
  * view `new_event`, and each statement looks itself whether events are recorded.
  *
  * @module

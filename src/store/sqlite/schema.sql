@@ -295,11 +295,11 @@ CREATE TABLE cron_tag (
 -- One row: the last version, the numbers of announced changes and of entries, and the time of the latest write.
 CREATE TABLE cron_counter (
   version INTEGER NOT NULL,
-  told INTEGER NOT NULL,
+  changes INTEGER NOT NULL,
   entries INTEGER NOT NULL,
   latest INTEGER NOT NULL
 ) STRICT;
-INSERT INTO cron_counter (version, told, entries, latest) VALUES (0, 0, 0, 0);
+INSERT INTO cron_counter (version, changes, entries, latest) VALUES (0, 0, 0, 0);
 
 -- Durable steps of jobs. The IDs are in the order in which they were first written. A row without a name prevents the job from
 -- sleeping: a wait of it ended while it ran.
