@@ -212,8 +212,9 @@ class Shell implements AsyncDisposable {
     const line = this.#replaced(command.replace(/\s+#\s.*$/m, ""));
     const log = `.service-${this.#services}.log`;
     // Ends when it is ready, or, with its log as the output, when it has ended.
-    const ready =
-      `until grep -q -e Ready -e http:// ${log}; do kill -0 $! || { cat ${log}; false; break; }; sleep 0.05; done`;
+    // A worker prints the address of its dashboard earlier.
+    const sign = /\bjobs run\b/.test(command) ? "-e Ready" : "-e Ready -e http://";
+    const ready = `until grep -q ${sign} ${log}; do kill -0 $! || { cat ${log}; false; break; }; sleep 0.05; done`;
     const text = isService
       ? `${line.replace(/ ?&$/, "")} >${log} 2>&1 </dev/null &\nservices="$services $!"\n${ready}`
       : line;
