@@ -4,8 +4,16 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import type { ShutdownBudget } from "../../src/server/component.ts";
+import { Tasks } from "../../src/server/control/tasks.ts";
+import { Heartbeat, type HeartbeatOptions } from "../../src/server/liveness/heartbeat.ts";
+import { OutageLog } from "../../src/server/outage_log.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { Bench } from "../support/bench.ts";
+import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
+
+import { KeptLog } from "../support/log.ts";
 import { JobsProcess } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
@@ -22,4 +30,29 @@ Deno.test("a worker takes no jobs before its heartbeat thread reaches the store"
   assertEquals(await bench.readNotes(), []);
   proxy.maxConnections = Infinity;
   await bench.noted(jid);
+});
+
+Deno.test("a heartbeat that meets a short outage is sent again within a tenth of the timeout", async () => {
+  const clock = new FakeClock();
+  const log = new KeptLog();
+  const sent: number[] = [];
+  const workers = {
+    heartbeat: () => {
+      sent.push(clock.monotonic());
+      if (sent.length === 3) return Promise.reject(new StoreError("unavailable", "down"));
+      return Promise.resolve({ commands: [], lapsed: false });
+    },
+    deregister: () => Promise.resolve(),
+  };
+  const watch = (_topic: unknown, signal: AbortSignal) =>
+    new Promise<boolean>((resolve) => signal.addEventListener("abort", () => resolve(false)));
+  const heartbeat = new Heartbeat({
+    ...{ store: { workers, watch }, describe: () => ({ id: "w" }), storeUrl: "sqlite::memory:", isDriven: false },
+    ...{ intervalMs: 4_000, ttlMs: 10_000, outage: new OutageLog(), tasks: new Tasks(clock), clock, log },
+  } as unknown as HeartbeatOptions);
+  await heartbeat.start();
+  for (let ms = 0; ms < 13_000; ms += 500) await clock.advance(500);
+  assertEquals(sent, [0, 4_000, 8_000, 9_000, 13_000]);
+  assertEquals(log.lines.map(({ message }) => message), ["Heartbeat failed"]);
+  await heartbeat.stop({ within: (ends: Promise<unknown>) => ends.then(() => true) } as unknown as ShutdownBudget);
 });

@@ -28,13 +28,8 @@ import type { Tasks } from "../control/tasks.ts";
 import { HeartbeatLog, type OutageLog } from "../outage_log.ts";
 import { type Moment, momentOf } from "../work/lease_guard.ts";
 import type { UnstartedJobs } from "../work/unstarted.ts";
-import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_messages.ts";
+import { type FromHeartbeat, type GuardOptions, retryMs, type ToHeartbeat } from "./heartbeat_messages.ts";
 
-/**
- * Maximum pause between two attempts to connect. After an outage every worker has one heartbeat timeout to send a heartbeat:
- * with a short timeout the pauses must be short, too.
- */
-const MAX_BACKOFF_MS = 2_000;
 /** On SQLite, a command arrives at most this late. */
 const COMMAND_POLL_MS = 250;
 
@@ -252,7 +247,7 @@ export class Heartbeat implements Component {
       {
         kind: "start",
         storeUrl: this.#isInline ? undefined : storeUrl,
-        storeOptions: { ...options, maxBackoffMs: Math.min(MAX_BACKOFF_MS, ttlMs / 10), pollMs: COMMAND_POLL_MS },
+        storeOptions: { ...options, maxBackoffMs: retryMs(ttlMs), pollMs: COMMAND_POLL_MS },
         record: describe(),
         at: momentOf(clock),
         unstarted: unstarted.attach(() => worker.postMessage({ kind: "watch" } satisfies ToHeartbeat)),
@@ -320,12 +315,17 @@ export class Heartbeat implements Component {
   }
 
   async #beatHere(): Promise<void> {
-    const { clock, intervalMs, log } = this.#options;
+    const { clock, intervalMs, ttlMs, log } = this.#options;
     const { signal } = this.#stop;
-    for (;;) {
-      await clock.sleep(intervalMs, signal);
+    for (let failures = 0;;) {
+      await clock.sleep(failures > 0 ? Math.min(retryMs(ttlMs), intervalMs) : intervalMs, signal);
       if (signal.aborted) return;
-      await this.step().catch((error) => log.warn("Heartbeat failed", { error: error.message }));
+      try {
+        await this.step();
+        failures = 0;
+      } catch (error) {
+        if (failures++ === 0) log.warn("Heartbeat failed", { error: (error as Error).message });
+      }
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The messages between the main thread and the heartbeat's thread.
+ * The messages between the main thread and the heartbeat's thread, and the pause that both make after a failure.
  *
  * @module
  */
@@ -8,6 +8,17 @@ import type { StoreOptions } from "../../store/open.ts";
 import type { BlockedLoop, Command, HeartbeatReply, WorkerRecord } from "../../store/port/workers.ts";
 import type { Word } from "../control/task_board.ts";
 import type { Moment } from "../work/lease_guard.ts";
+
+/** Maximum pause between two attempts to reach the store. */
+const MAX_RETRY_MS = 2_000;
+
+/**
+ * Returns the pause after a heartbeat, or a connection, that failed. A worker has one timeout to send a heartbeat, also if several
+ * short outages each meet one: with a short timeout the pauses must be short, too.
+ */
+export function retryMs(ttlMs: number): number {
+  return Math.min(MAX_RETRY_MS, ttlMs / 10);
+}
 
 /** Lets the thread listen to signals, log, and end the process. For `jobs run`, not for a program that embeds a worker. */
 export interface GuardOptions {

@@ -11,7 +11,7 @@ import { CommandReceiver } from "../control/command_receiver.ts";
 import { onSignals } from "../control/signals.ts";
 import { BoardReader } from "../control/task_board.ts";
 import { BlockedReport } from "./blocked_report.ts";
-import type { FromHeartbeat, GuardOptions, ToHeartbeat } from "./heartbeat_messages.ts";
+import { type FromHeartbeat, type GuardOptions, retryMs, type ToHeartbeat } from "./heartbeat_messages.ts";
 import { LoopWatch } from "./loop_watch.ts";
 import { StandIn } from "./stand_in.ts";
 import { StopGuard } from "./stop_guard.ts";
@@ -134,6 +134,7 @@ async function sendHeartbeats(
   // At once, to notice a file that is replaced later. The first heartbeat reports an error.
   store = await open().catch(() => undefined);
   for (let loopDelayMs = 0; !stopping.signal.aborted; loopDelayMs = await requestReport()) {
+    let pauseMs = intervalMs;
     try {
       store ??= await open();
       const sentAt = knownAt;
@@ -143,11 +144,12 @@ async function sendHeartbeats(
       scope.postMessage({ kind: "beat", commands: [], lapsed, sentAt, loopDelayMs });
       await accept(commands);
     } catch (error) {
+      pauseMs = Math.min(retryMs(ttlMs), intervalMs);
       scope.postMessage({ kind: isGone(error) ? "gone" : "failed", error: (error as Error).message });
     }
     // A job may have started before the thread could know of it.
     if (board.isBusy) void watch.watch();
-    await systemClock.sleep(intervalMs, AbortSignal.any([stopping.signal, beatNow.signal]));
+    await systemClock.sleep(pauseMs, AbortSignal.any([stopping.signal, beatNow.signal]));
     if (beatNow.signal.aborted) beatNow = new AbortController();
   }
 }
