@@ -15,7 +15,7 @@ export type { MemberFlow } from "./client/member_flow.ts";
 export type { NodeState, OnDead } from "./job/flow.ts";
 export type { FlowNode, FlowStore, NewNode, NodePage, NodeRequest } from "./store/port/flows.ts";
 export type { BulkOptions, PushResult, RefusedPush, StoredPush } from "./client/bulk.ts";
-export type { CronFilter } from "./client/crontab.ts";
+export type { CronFilter } from "./client/crontab_edits.ts";
 export type { CrontabEntry, CrontabPage } from "./client/crontab_entry.ts";
 export type { MemberBatch } from "./client/member_batch.ts";
 export type { BatchMiddleware, Middleware } from "./client/middleware.ts";

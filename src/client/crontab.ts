@@ -5,23 +5,21 @@
  */
 import { type Clock, systemClock } from "../clock.ts";
 import { countRecords } from "../cron/counts.ts";
-import { checkCrontab, CrontabError } from "../cron/crontab.ts";
-import { indexOf, readDefinition, readRecord } from "../cron/definition.ts";
+import { checkCrontab, CrontabError, requireValid } from "../cron/crontab.ts";
+import { readRecord } from "../cron/definition.ts";
 import type { CronEntry, CronEntryInput } from "../cron/entry.ts";
-import type { CheckedEntries } from "../cron/entry_check.ts";
+import { type CheckedEntries, EntryCheck } from "../cron/entry_check.ts";
 import { type CronRecord, decideManualRun } from "../cron/occurrence.ts";
-import { type CronState, pause, resume } from "../cron/plan.ts";
+import { pause, resume } from "../cron/plan.ts";
 import { openSchedule } from "../cron/schedule_spec.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
 import { argsCheck } from "../job/schema/args_schema.ts";
-import type { CronPageRequest, CronRemoval, CronWrite, StoredCron } from "../store/port/cron.ts";
+import type { CronPageRequest } from "../store/port/cron.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import type { Client } from "./client.ts";
 import {
   added,
-  busy,
-  type Change,
   checkFree,
   type CrontabEntry,
   type CrontabPage,
@@ -32,27 +30,13 @@ import {
   stateOf,
   unchanged,
 } from "./crontab_entry.ts";
+import { type CronFilter, CrontabEdits, PART, stateEdit } from "./crontab_edits.ts";
 import { checkLimit } from "./list_request.ts";
+import { Slices } from "./slices.ts";
 import { buildOccurrences } from "./occurrence_jobs.ts";
-
-/** Selects cron entries by the beginning of their names, by a tag, or both. */
-export type CronFilter = Pick<CronPageRequest, "prefix" | "tag">;
 
 /** The store keeps at most this many runs of an entry. */
 const MAX_HISTORY = 100;
-/** A write is attempted this many times if other writers change the entry first. */
-const MAX_ATTEMPTS = 20;
-
-/** Entries that are read and written together. */
-const PART = 100;
-
-/** Returns the write that changes an entry; undefined if it needs none. */
-type Edit = (
-  name: string,
-  stored: StoredCron | undefined,
-  now: number,
-) => Change | "remove" | undefined | Promise<Change | "remove" | undefined>;
-
 /**
  * Shows and changes the crontab.
  *
@@ -70,6 +54,7 @@ type Edit = (
 export class Crontab {
   readonly #store: Pick<ServerStore, "cron" | "logs">;
   readonly #client: Client;
+  readonly #edits: CrontabEdits;
   readonly #clock: Clock;
   readonly #jids = new JidMaker();
 
@@ -81,6 +66,7 @@ export class Crontab {
   constructor(options: { store: Pick<ServerStore, "cron" | "logs">; client: Client; clock?: Clock }) {
     this.#store = options.store;
     this.#client = options.client;
+    this.#edits = new CrontabEdits(options.store.cron, options.clock ?? systemClock);
     this.#clock = options.clock ?? systemClock;
   }
 
@@ -137,7 +123,7 @@ export class Crontab {
   }
 
   /**
-   * Adds entries, 100 in one step of the store. All are checked before the first is written.
+   * Adds entries, 50 in one step of the store. All are checked before the first is written.
    *
    * @param options.replace replaces entries of the same names that were added at run time; equal ones stay as they are
    * @returns how many were written
@@ -147,14 +133,24 @@ export class Crontab {
     inputs: readonly CronEntryInput[],
     options: { readonly replace?: boolean } = {},
   ): Promise<number> {
-    return await this.#add(checkCrontab(inputs, { environment: "" }), options);
+    const check = new EntryCheck({ environment: "" });
+    const slices = new Slices(this.#clock);
+    for (const input of inputs) {
+      check.add(input);
+      if (slices.isOver()) await slices.next();
+    }
+    return await this.#add(requireValid(check), options);
   }
 
   async #add({ active, inactive: [off] }: CheckedEntries, { replace = false }): Promise<number> {
     if (off !== undefined) {
       throw new CrontabError(`Cron entry "${off.entry.name}": "${off.by}" is for configuration files; remove it`);
     }
-    for (const entry of active) await this.#checkArgs(entry);
+    const slices = new Slices(this.#clock);
+    for (const entry of active) {
+      await this.#checkArgs(entry);
+      if (slices.isOver()) await slices.next();
+    }
     const parts = Array.from(
       { length: Math.ceil(active.length / PART) },
       (_, index) => active.slice(index * PART, (index + 1) * PART),
@@ -168,7 +164,7 @@ export class Crontab {
     let written = 0;
     for (const part of parts) {
       const byName = new Map(part.map((entry) => [entry.name, entry]));
-      written += await this.#edit([...byName.keys()], (name, stored, now) => {
+      written += await this.#edits.of([...byName.keys()], (name, stored, now) => {
         checkFree(name, stored, now, replace);
         return added(byName.get(name)!, stored, now);
       });
@@ -193,7 +189,7 @@ export class Crontab {
    * @throws {CrontabError} if the entry doesn't exist, or is in the configuration of a running worker
    */
   async remove(name: string): Promise<void> {
-    await this.#edit([name], (_, stored, now) => {
+    await this.#edits.of([name], (_, stored, now) => {
       if (stored === undefined) throw notFound(name);
       if (isConfigured(stored, now)) {
         throw new CrontabError(
@@ -211,7 +207,7 @@ export class Crontab {
    * @throws {CrontabError} without a prefix and a tag
    */
   async removeMany(filter: CronFilter): Promise<number> {
-    return await this.#editSome(
+    return await this.#edits.some(
       filter,
       (_, stored, now) => stored === undefined || isConfigured(stored, now) ? undefined : "remove",
     );
@@ -234,7 +230,7 @@ export class Crontab {
     const { jobs, records } = await buildOccurrences(this.#client, definition, { jobs: [job], records: [record] });
     const jid = jobs[0]?.jid;
     if (jid === undefined) throw new CrontabError(`Cannot enqueue cron entry "${name}": ${records[0]?.reason}`);
-    await this.#edit([name], async (_, stored, now) => {
+    await this.#edits.of([name], async (_, stored, now) => {
       // The write fails if another one has added the run meanwhile.
       if (chosen !== undefined && (await this.history(name, MAX_HISTORY)).some((one) => one.jid === jid)) {
         return undefined;
@@ -253,7 +249,7 @@ export class Crontab {
    * @throws {CrontabError} if the entry doesn't exist
    */
   async pause(name: string): Promise<void> {
-    await this.#edit([name], stateEdit((state) => pause(state)));
+    await this.#edits.of([name], stateEdit((state) => pause(state)));
   }
 
   /**
@@ -262,7 +258,7 @@ export class Crontab {
    * @throws {CrontabError} if the entry doesn't exist
    */
   async resume(name: string): Promise<void> {
-    await this.#edit([name], stateEdit((state, now) => state.paused ? resume(state, now) : state));
+    await this.#edits.of([name], stateEdit((state, now) => state.paused ? resume(state, now) : state));
   }
 
   /**
@@ -272,7 +268,7 @@ export class Crontab {
    * @throws {CrontabError} without a prefix and a tag
    */
   async pauseMany(filter: CronFilter): Promise<number> {
-    return await this.#editSome(filter, stateEdit((state) => state.paused ? undefined : pause(state)));
+    return await this.#edits.some(filter, stateEdit((state) => state.paused ? undefined : pause(state)));
   }
 
   /**
@@ -282,57 +278,6 @@ export class Crontab {
    * @throws {CrontabError} without a prefix and a tag
    */
   async resumeMany(filter: CronFilter): Promise<number> {
-    return await this.#editSome(filter, stateEdit((state, now) => state.paused ? resume(state, now) : undefined));
+    return await this.#edits.some(filter, stateEdit((state, now) => state.paused ? resume(state, now) : undefined));
   }
-
-  async #editSome({ prefix, tag }: CronFilter, edit: Edit): Promise<number> {
-    if (!prefix && !tag) throw new CrontabError("Expected a prefix or a tag of cron entries");
-    let changed = 0;
-    let cursor: string | undefined;
-    do {
-      const page = await this.#store.cron.page({ prefix, tag, cursor, limit: PART });
-      const edited: Edit = (name, stored, now) =>
-        stored && readDefinition(stored.definition) && edit(name, stored, now);
-      changed += await this.#edit(page.entries.map(({ name }) => name), edited);
-      cursor = page.next;
-    } while (cursor !== undefined);
-    return changed;
-  }
-
-  /** Changes entries. Returns how many were written. */
-  async #edit(names: readonly string[], edit: Edit): Promise<number> {
-    let written = 0;
-    let left = names;
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const { now, entries } = await this.#store.cron.read(left);
-      const stored = new Map(entries.map((entry) => [entry.name, entry]));
-      const writes: (CronWrite | CronRemoval)[] = [];
-      for (const name of left) {
-        const change = await edit(name, stored.get(name), now);
-        const version = stored.get(name)?.version ?? 0;
-        if (change === "remove") writes.push({ name, version, remove: true });
-        else if (change !== undefined) writes.push({ name, version, ...change });
-      }
-      const versions = writes.length > 0 ? await this.#store.cron.write(writes) : [];
-      left = writes.filter((_, index) => versions[index] === undefined).map(({ name }) => name);
-      written += writes.length - left.length;
-      if (left.length === 0) return written;
-    }
-    throw busy(left[0]!, MAX_ATTEMPTS);
-  }
-}
-
-/** Returns the edit that changes the state of an entry. */
-function stateEdit(change: (state: CronState, now: number) => CronState | undefined): Edit {
-  return (name, stored, now) => {
-    const definition = definitionOf(name, stored);
-    const state = change(stateOf(stored!, definition, now), now);
-    // The definition is written even if it is unchanged: that notifies the workers.
-    return state && {
-      ...unchanged(state, definition),
-      ...indexOf(definition),
-      definition: stored!.definition,
-      next: state.paused ? undefined : openSchedule(state.schedule).next(state.considered),
-    };
-  };
 }

@@ -31,9 +31,15 @@ export class CrontabError extends Error {
  * @throws {CrontabError} if any entry is invalid
  */
 export function checkCrontab(crontab: unknown, context: EntryContext): CheckedEntries {
-  const checked = checkEntries(crontab, context);
-  if (checked.problems.length > 0) {
-    throw new CrontabError(checked.problems.map(({ message }) => message).join("\n"));
-  }
-  return checked;
+  return requireValid(checkEntries(crontab, context));
+}
+
+/**
+ * Returns checked entries.
+ *
+ * @throws {CrontabError} if any entry is invalid
+ */
+export function requireValid(checked: CheckedEntries): CheckedEntries {
+  if (checked.problems.length === 0) return checked;
+  throw new CrontabError(checked.problems.map(({ message }) => message).join("\n"));
 }

@@ -63,27 +63,39 @@ const MAX_NAME = 200;
  * @param crontab expected to be a list of `CronEntryInput`; any other value is a problem, too
  */
 export function checkEntries(crontab: unknown, context: EntryContext): CheckedEntries {
-  const problems: CronProblem[] = [];
-  const active: CronEntry[] = [];
-  const inactive: CheckedEntries["inactive"][number][] = [];
-  if (!Array.isArray(crontab)) {
-    problems.push({ entry: "", message: `"cron" is ${show(crontab)}; expected a list of entries` });
-    return { active, inactive, problems };
+  const check = new EntryCheck(context);
+  if (Array.isArray(crontab)) crontab.forEach((input) => check.add(input));
+  else check.problems.push({ entry: "", message: `"cron" is ${show(crontab)}; expected a list of entries` });
+  return check;
+}
+
+/** Checks a crontab entry by entry: a caller with many may pause in between. */
+export class EntryCheck implements CheckedEntries {
+  readonly active: CronEntry[] = [];
+  readonly inactive: CheckedEntries["inactive"][number][] = [];
+  readonly problems: CronProblem[] = [];
+  readonly #context: EntryContext;
+  readonly #positions = new Map<string, number>();
+  #count = 0;
+
+  constructor(context: EntryContext) {
+    this.#context = context;
   }
-  const positions = new Map<string, number>();
-  crontab.forEach((input, index) => {
-    const fields = new EntryFields(input, context.isSingle ? undefined : index + 1);
-    const entry = isObject(input) ? checkEntry(fields, context) : undefined;
-    const taken = entry && positions.get(entry.name);
-    if (taken !== undefined) fields.report(`entry ${index + 1} of the list has the name of entry ${taken}`);
-    problems.push(...fields.problems);
+
+  /** Checks the next entry. */
+  add(input: unknown): void {
+    const position = ++this.#count;
+    const fields = new EntryFields(input, this.#context.isSingle ? undefined : position);
+    const entry = isObject(input) ? checkEntry(fields, this.#context) : undefined;
+    const taken = entry && this.#positions.get(entry.name);
+    if (taken !== undefined) fields.report(`entry ${position} of the list has the name of entry ${taken}`);
+    this.problems.push(...fields.problems);
     if (entry === undefined || taken !== undefined) return;
-    positions.set(entry.name, index + 1);
-    const by = switchedOffBy(fields, context);
-    if (by === undefined) active.push(entry);
-    else inactive.push({ entry, by });
-  });
-  return { active, inactive, problems };
+    this.#positions.set(entry.name, position);
+    const by = switchedOffBy(fields, this.#context);
+    if (by === undefined) this.active.push(entry);
+    else this.inactive.push({ entry, by });
+  }
 }
 
 /** Returns the entry; undefined if it is invalid. */

@@ -201,7 +201,7 @@ const INVALID: [input: string, fields: Record<string, unknown>, message: string]
     { start: "2026-01-02 00:00" },
     `"start" is "2026-01-02 00:00"; expected a time with its zone, such as "2026-01-01T06:00:00Z"`,
   ],
-  ["a count of nothing", { count: 0 }, `"count" is 0; expected a whole number from 1 to 10000`],
+  ["a count of nothing", { count: 0 }, `"count" is 0; expected a whole number from 1 to 1000`],
   ["a count without a start", { count: 3 }, `"count" without "start"; expected the time from which runs are counted`],
   [
     "a count and an end",

@@ -76,9 +76,9 @@ export const DEFAULT_CATCH_UP_WINDOW_MS = 3_600_000;
 /** A run is on time if it is at most this late: after a restart, with a blocked event loop or an unreachable store. */
 export const ON_TIME_MS = 60_000;
 /** A check plans at most this many runs; the next check plans the rest. */
-export const MAX_DUE = 1_000;
+export const MAX_DUE = 250;
 /** Missed runs are counted up to this number. */
-export const MAX_COUNTED = 10_000;
+export const MAX_COUNTED = 2_000;
 /**
  * If the clock is set back by more than this, it was wrong before, and `considered` is reset. If it is set back by less,
  * runs wait until the clock has caught up.

@@ -1,9 +1,8 @@
 /** `jobs cron run|pause|resume|add|remove`. @module */
 import { type Action, type ClientTools, Refused } from "../../operator/actions/action.ts";
 import { addCron, InvalidCronEntry, pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
-import type { CronFilter } from "../../client/crontab.ts";
+import type { CronFilter } from "../../client/crontab_edits.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
-import { checkEntries } from "../../cron/entry_check.ts";
 import type { AuditEvent } from "../../store/admin/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { ConfigFlags } from "../shared/store.ts";
@@ -113,15 +112,14 @@ async function addFile(file: string, flags: ConfigFlags & Flags & { readonly rep
       }
     }
   }
-  const { problems } = checkEntries(inputs, { environment: "" });
-  if (problems.length > 0) {
-    const more = problems.length > MAX_PROBLEMS ? `\n… and ${problems.length - MAX_PROBLEMS} more` : "";
-    throw new CrontabError(problems.slice(0, MAX_PROBLEMS).map(({ message }) => message).join("\n") + more);
-  }
   const count = await withCrontab(flags, async ({ crontab }, store) => {
     const count = await crontab.addMany(inputs, { replace: flags.replace }).catch((error) => {
-      const short = (error as Error).message.replace("replace it, or use another name", "--replace replaces it");
-      throw short === error.message ? error : new CommandFailed("exists", short);
+      if (!(error instanceof CrontabError)) throw error;
+      const short = error.message.replace("replace it, or use another name", "--replace replaces it");
+      if (short !== error.message) throw new CommandFailed("exists", short);
+      const lines = error.message.split("\n");
+      if (lines.length <= MAX_PROBLEMS) throw error;
+      throw new CrontabError(`${lines.slice(0, MAX_PROBLEMS).join("\n")}\n… and ${lines.length - MAX_PROBLEMS} more`);
     });
     if (count > 0) await recordHere(store, { action: "cron add", target: file, count });
     return count;

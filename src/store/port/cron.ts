@@ -115,6 +115,34 @@ export interface CronPage extends CronReading {
 
 /** Maximum number of entries of a page. */
 export const MAX_CRON_PAGE = 1_000;
+/** Maximum number of entries and jobs that one step of a store writes, if it writes more than one entry: others wait for it. */
+const MAX_ROWS_PER_STEP = 100;
+/** Maximum size of what one step writes, in characters, if it writes more than one entry. */
+const MAX_STEP_CHARACTERS = 256 * 1_024;
+
+/** Returns writes in parts, each of which a store applies in one step. */
+export function cronSteps(writes: readonly (CronWrite | CronRemoval)[]): (CronWrite | CronRemoval)[][] {
+  const steps: (CronWrite | CronRemoval)[][] = [];
+  let size = Infinity;
+  let rows = Infinity;
+  for (const write of writes) {
+    const [ownSize, ownRows] = "remove" in write ? [0, 1] : [sizeOf(write), 1 + write.jobs.length];
+    if (size + ownSize > MAX_STEP_CHARACTERS || rows + ownRows > MAX_ROWS_PER_STEP) {
+      steps.push([]);
+      size = rows = 0;
+    }
+    steps.at(-1)!.push(write);
+    size += ownSize;
+    rows += ownRows;
+  }
+  return steps;
+}
+
+function sizeOf({ definition = "", state, jobs, follow = [], records }: CronWrite): number {
+  const payloads = [...jobs, ...follow].reduce((sum, { payload }) => sum + payload.length, 0);
+  return definition.length + state.length + payloads + records.reduce((sum, text) => sum + text.length, 0);
+}
+
 /** A claimed entry is due again after this time, unless it is written before. */
 export const CLAIM_MS = 3_000;
 
@@ -141,7 +169,7 @@ export interface CronStore {
   claim(limit: number): Promise<CronClaim>;
 
   /**
-   * Changes or removes entries, each whole or not at all. One round trip for every 100 on Redis.
+   * Changes or removes entries, each whole or not at all. One round trip for every 50 with a job on Redis, fewer of large ones.
    *
    * @returns the new version of each, the last one of a removed entry; undefined for one that has changed since it was read,
    * which stays as it is

@@ -11,6 +11,7 @@ import {
   type CronPageRequest,
   type CronReading,
   type CronRemoval,
+  cronSteps,
   type CronStore,
   type CronSurvey,
   type CronWrite,
@@ -30,8 +31,6 @@ import type { WakeChannel } from "./wait/wake_channel.ts";
 /** Poll interval for changes that aren't announced: the writing client may lack the permission to publish. */
 const POLL_INTERVAL_MS = 5_000;
 
-/** Maximum number of entries that one script changes: a thousand may be due at midnight. */
-const MAX_WRITES_PER_SCRIPT = 100;
 /** Entries that one script plans again. */
 const REPLANNED_PER_SCRIPT = 500;
 const DEFAULT_LIMIT = 100;
@@ -81,9 +80,7 @@ export class Cron implements CronStore {
 
   async write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
     const versions: (number | undefined)[] = [];
-    for (let from = 0; from < writes.length; from += MAX_WRITES_PER_SCRIPT) {
-      versions.push(...await this.#write(writes.slice(from, from + MAX_WRITES_PER_SCRIPT)));
-    }
+    for (const some of cronSteps(writes)) versions.push(...await this.#write(some));
     return versions;
   }
 

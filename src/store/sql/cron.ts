@@ -10,21 +10,18 @@ import {
   type CronPageRequest,
   type CronReading,
   type CronRemoval,
+  cronSteps,
   type CronStore,
   type CronSurvey,
   type CronWrite,
   type StoredCron,
 } from "../port/cron.ts";
 import { CursorError } from "../port/cursor.ts";
-import type { NewJob } from "../port/jobs.ts";
-import { cronRecordsKept } from "../port/logs.ts";
 import { type Body, type Engine, lock, query, type Row, type Value } from "./body.ts";
-import { record } from "./events.ts";
-import { addRecords, type CronRow, NEVER, putRow, removeRow, rowAfter, rowsOf, toStored } from "./cron_rows.ts";
+import { type CronRow, firstDue, NEVER, rowsOf, toStored } from "./cron_rows.ts";
+import { writeAll } from "./cron_writes.ts";
 
 const DEFAULT_LIMIT = 100;
-/** Maximum number of writes in one transaction, unless each has many jobs: others wait for it. */
-const WRITES_PER_STEP = 100;
 /** Maximum number of entries that one step plans again. */
 const REPLANNED_PER_STEP = 1_000;
 /** Later than any text in a column of names. */
@@ -76,8 +73,7 @@ export class Cron implements CronStore {
 
   async write(writes: readonly (CronWrite | CronRemoval)[]): Promise<(number | undefined)[]> {
     const versions: (number | undefined)[] = [];
-    for (let from = 0; from < writes.length; from += WRITES_PER_STEP) {
-      const some = writes.slice(from, from + WRITES_PER_STEP);
+    for (const some of cronSteps(writes)) {
       const rows = some.reduce((sum, one) => sum + ("remove" in one ? 1 : 1 + one.jobs.length + one.records.length), 0);
       versions.push(...await this.#engine.write((now) => writeAll(this.#engine, some, now), { rows }));
     }
@@ -127,12 +123,6 @@ function* readSurvey(now: number): Body<CronSurvey & { readonly changes: number 
   return { changes: Number(counter!.changes), latest: Number(counter!.latest), now, entries };
 }
 
-/** Returns when the first shared entry is due. */
-function* firstDue(): Body<number | undefined> {
-  const [row] = yield query("SELECT next FROM cron WHERE shared = 1 ORDER BY next, name LIMIT 1");
-  return row === undefined || Number(row.next) >= NEVER ? undefined : Number(row.next);
-}
-
 function* claimDue(limit: number, now: number): Body<CronClaim> {
   yield lock("cron");
   const rows = yield query(
@@ -175,56 +165,6 @@ function* pageByNext(cursor: string | undefined, limit: number): Body<readonly R
   const some = (shared: 0 | 1) =>
     `SELECT * FROM (SELECT * FROM cron WHERE shared = ${shared} AND (next, name) > (?1, ?2) ORDER BY next, name LIMIT ?3) AS of_${shared}`;
   return yield query(`${some(1)} UNION ALL ${some(0)} ORDER BY next, name LIMIT ?3`, [Number(next), name, limit]);
-}
-
-function* writeAll(
-  engine: Engine,
-  writes: readonly (CronWrite | CronRemoval)[],
-  now: number,
-): Body<(number | undefined)[]> {
-  yield lock("cron");
-  const rows = yield* rowsOf(writes.map(({ name }) => name));
-  const [counter] = yield query(
-    `UPDATE cron_counter SET version = version + ?1, latest = CASE WHEN latest < ?2 THEN ?2 ELSE latest END
-     RETURNING version, entries`,
-    [writes.length, now],
-  );
-  const first = yield* firstDue();
-  const keep = cronRecordsKept(Number(counter!.entries));
-  let version = Number(counter!.version) - writes.length;
-  let added = 0;
-  let isChanged = false;
-  const jobs: NewJob[] = [];
-  const versions: (number | undefined)[] = [];
-  for (const write of writes) {
-    const before = rows.get(write.name);
-    if ((before?.version ?? 0) !== write.version) {
-      versions.push(undefined);
-    } else if ("remove" in write) {
-      if (before !== undefined) yield* removeRow(before);
-      rows.delete(write.name);
-      added--;
-      isChanged ||= before?.shared === 0;
-      versions.push(write.version);
-    } else {
-      const row = rowAfter(write, before, ++version, now);
-      yield* putRow(row, write.awaited, before);
-      for (const members of write.events ?? []) yield* record(members, now);
-      yield* addRecords(write.name, write.records, now, keep);
-      jobs.push(...write.jobs, ...write.follow ?? []);
-      rows.set(write.name, row);
-      if (before === undefined) added++;
-      if (write.definition !== undefined) {
-        isChanged ||= row.shared === 0 || before?.shared === 0 || row.next < (first ?? NEVER);
-      }
-      versions.push(version);
-    }
-  }
-  if (jobs.length > 0) yield* engine.storeJobs(jobs, now);
-  if (added !== 0 || isChanged) {
-    yield query("UPDATE cron_counter SET changes = changes + ?1, entries = entries + ?2", [isChanged ? 1 : 0, added]);
-  }
-  return versions;
 }
 
 /** Plans the next entries after a name again. Returns the last name; undefined at the end. */
