@@ -20,8 +20,23 @@ export interface TimeoutsOptions {
   readonly killAfterMs: number;
 }
 
+/** A job that runs with a timeout. */
+interface Limited {
+  readonly job: RunningJob;
+  readonly ms: number;
+  /** When it is aborted, by the monotonic clock. */
+  readonly at: number;
+  /** Of a job that was aborted: aborts when it has ended. */
+  ended?: AbortController;
+}
+
+/** One timer serves all jobs: a timer and a signal for each would take half as much time again as a small job. */
 export class Timeouts {
   readonly #options: TimeoutsOptions;
+  readonly #running = new Set<Limited>();
+  /** Wakes at the first abort, or before it. */
+  #timer: { readonly at: number; readonly stop: AbortController } | undefined;
+  #isResting = false;
 
   constructor(options: TimeoutsOptions) {
     this.#options = options;
@@ -29,17 +44,54 @@ export class Timeouts {
 
   /** Runs a job, and aborts it after `ms`. */
   async within<Result>(ms: number, job: RunningJob, run: () => Result): Promise<Awaited<Result>> {
-    const ended = new AbortController();
-    void this.#options.clock.sleep(ms, ended.signal).then(() => {
-      if (!ended.signal.aborted) void this.abort(job, new Timeout(ms), ended.signal);
-    });
+    const limited: Limited = { job, ms, at: this.#options.clock.monotonic() + ms };
+    this.#running.add(limited);
+    if (this.#timer === undefined || limited.at < this.#timer.at) this.#wakeAt(limited.at);
     try {
       return await run();
     } finally {
       await job.finishSteps();
+      this.#running.delete(limited);
       // With a reason, the abort creates no exception with a stack.
-      ended.abort("ended");
+      limited.ended?.abort("ended");
+      if (this.#running.size === 0 && !this.#isResting) void this.#rest();
     }
+  }
+
+  #wakeAt(at: number): void {
+    const { clock } = this.#options;
+    const stop = new AbortController();
+    this.#timer?.stop.abort("earlier");
+    this.#timer = { at, stop };
+    void clock.sleep(at - clock.monotonic(), stop.signal).then(() => {
+      if (!stop.signal.aborted) this.#abortDue();
+    });
+  }
+
+  #abortDue(): void {
+    this.#timer = undefined;
+    const now = this.#options.clock.monotonic();
+    let next = Infinity;
+    for (const limited of this.#running) {
+      if (limited.ended !== undefined) continue;
+      if (limited.at > now) {
+        next = Math.min(next, limited.at);
+        continue;
+      }
+      limited.ended = new AbortController();
+      void this.abort(limited.job, new Timeout(limited.ms), limited.ended.signal);
+    }
+    if (next < Infinity) this.#wakeAt(next);
+  }
+
+  /** Stops the timer if the turn of the event loop ends without a job: a busy worker has the next one by then. */
+  async #rest(): Promise<void> {
+    this.#isResting = true;
+    await this.#options.clock.turn();
+    this.#isResting = false;
+    if (this.#running.size > 0) return;
+    this.#timer?.stop.abort("idle");
+    this.#timer = undefined;
   }
 
   /**
