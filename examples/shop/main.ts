@@ -3,6 +3,7 @@
  * Run it with `make shop`, and open the address that it prints. It ends when its newsletters are sent: 50,000 at 100 a second, or as many
  * as the second argument says. The first argument is the store (default: one in memory).
  */
+import { fileURLToPath } from "node:url";
 import { startServer } from "@jobs/jobs";
 import { shopJobs } from "./jobs.ts";
 
@@ -68,6 +69,6 @@ const ended = await Promise.race([client.batches.wait(issue.id), server.finished
 console.log(`Sent ${ended?.succeeded ?? 0} newsletters`);
 
 function program(command: string, file: string): Deno.Command {
-  const args = [new URL(file, import.meta.url).pathname, server.url!];
+  const args = [fileURLToPath(new URL(file, import.meta.url)), server.url!];
   return new Deno.Command(command, { args, stdin: "null", stdout: "inherit", stderr: "inherit" });
 }

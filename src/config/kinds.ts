@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { parseBytes } from "../job/bytes.ts";
-import { parseDuration } from "../job/duration.ts";
+import { formatBytes, parseBytes } from "../job/bytes.ts";
+import { formatDuration, parseDuration } from "../job/duration.ts";
 import { optionNames } from "../job/option_names.ts";
 import type { Program } from "../job/program.ts";
 import { CONTROLS } from "../log/control_characters.ts";
@@ -23,6 +23,8 @@ export interface Kind<T> {
    * @throws {InvalidValue} if the message can say what is wrong
    */
   parse(value: unknown, text: boolean): T | undefined;
+  /** Returns a value as people write it, where JSON is hard to read. */
+  show?(value: T): string;
 }
 
 /** A value is invalid. The message names the part that is, and what was expected instead. */
@@ -100,6 +102,7 @@ export function duration(minMs: number): Kind<number> {
         return undefined;
       }
     },
+    show: (ms) => ms > 0 ? formatDuration(ms) : String(ms),
   };
 }
 
@@ -128,6 +131,7 @@ export const bytes: Kind<number> = {
       return undefined;
     }
   },
+  show: (count) => count > 0 ? formatBytes(count) : String(count),
 };
 
 /** The fields that a program's entry may have besides its class and command. */

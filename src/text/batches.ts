@@ -13,7 +13,7 @@ import { isoTime, localTime } from "./times.ts";
 
 const STATES: Readonly<Record<Exclude<Batch["state"], "stuck">, string>> = {
   open: "more members may come",
-  running: "closed; members are pending",
+  running: "no more members come; some are pending",
   succeeded: "every member has succeeded",
   failed: "finished; not every member has succeeded",
   cancelled: "what waited is cancelled, running jobs are aborted",
@@ -33,7 +33,8 @@ export const BATCH_COLUMNS = {
 
 /** Returns what a state means. */
 export function batchStateText(batch: Batch): string {
-  return batch.state === "stuck" ? stuckText(batch) : STATES[batch.state];
+  if (batch.state === "stuck") return stuckText(batch);
+  return batch.flow && batch.state === "running" ? "nodes are waiting or pending" : STATES[batch.state];
 }
 
 /** Returns why a batch is stuck: `47 of 10,000 jobs are dead, the others have ended: retry or delete the dead ones`. */
@@ -42,7 +43,7 @@ export function stuckText(batch: Batch): string {
   const others = total === dead
     ? ""
     : waiting > 0
-    ? `, and ${number(waiting)} wait for others`
+    ? `, and ${number(waiting)} ${waiting === 1 ? "waits" : "wait"} for others`
     : ", the others have ended";
   return `${number(dead)} of ${membersText(total, batch)} ${
     dead === 1 ? "is" : "are"

@@ -55,7 +55,8 @@ function namedNodes(names: readonly string[]): string {
 /** Returns the number of nodes that a node waits for, in words; undefined if it waits for none. */
 export function waitText({ state, waitsFor, after }: FlowNode): string | undefined {
   if (state !== "waiting") return undefined;
-  return waitsFor === after.length ? `all of ${waitsFor} before it` : `${waitsFor} of ${after.length} before it`;
+  if (after.length === 1) return "the node before it";
+  return `${waitsFor === after.length ? "all" : `${waitsFor} of`} ${after.length} nodes before it`;
 }
 
 /** Returns a flow as `--json` and the HTTP API have it. */

@@ -29,6 +29,8 @@ import type { Store } from "../store/admin/store.ts";
 export interface SettingRow {
   readonly key: string;
   readonly value: unknown;
+  /** The value as people write it, such as `30s`; absent where JSON is as readable. */
+  readonly shown?: string;
   /** The source of the value: `default`, a file, a variable, `flag`. */
   readonly origin: string;
   readonly about: string;

@@ -249,14 +249,14 @@ Deno.test("shows how many nodes a waiting node of a flow waits for, and the flow
   const waiting = await jobs(["show", jids["load"]!], { env });
   assertMatch(
     waiting.stdout,
-    new RegExp(`\nstate +waiting for all of 1 before it\nflow +${id}, node load\nafter +extract\n`),
+    new RegExp(`\nstate +waiting for the node before it\nflow +${id}, node load\nafter +extract\n`),
   );
   assertMatch((await jobs(["show", jids["extract"]!], { env })).stdout, new RegExp(`\nflow +${id}, node extract\n`));
   const shown = JSON.parse((await jobs(["show", jids["load"]!, "--json"], { env })).stdout);
   const { payload, createdAt: _, ...rest } = shown;
   const load = { jid: jids["load"], class: "Load", state: "waiting", queue: "default", flow: id, node: "load" };
   const waits = { after: ["extract"], waitsFor: 1 };
-  assertEquals(rest, { ...load, ...waits, why: ["It waits for all of 1 before it: extract."] });
+  assertEquals(rest, { ...load, ...waits, why: ["It waits for the node before it: extract."] });
   assertEquals(payload.class, "Load");
   const [entry] = await bench.store.jobs.find([jids["extract"]!]);
   await bench.store.jobs.edit([entry!.ref], "kill");
@@ -288,7 +288,7 @@ Deno.test("nodes that wait in flows are listed by class, and found by text", asy
   assertEquals(await found("list", "waiting"), [jids["load"], jids["report"]]);
   assertEquals(await found("list", "waiting", "-n", "1"), [jids["load"]]);
   assertEquals(await found("list", "waiting", "--class", "Report"), [jids["report"]]);
-  assertMatch((await on("list", "waiting")).stdout, /Load\("bob"\) +all of 1 before it/);
+  assertMatch((await on("list", "waiting")).stdout, /Load\("bob"\) +the node before it/);
   assertEquals((await on("list", "waiting", "-q", "low")).stdout, 'No waiting nodes in queue "low"\n');
   assertMatch((await on("list", "waiting", "-r")).stderr, /^jobs: --reverse doesn't apply to waiting nodes/);
   assertEquals(await found("find", "bob"), [jids["load"], jids["report"]]);

@@ -30,7 +30,7 @@ onBothStores("A flow's page draws its graph with states, and lists nodes and cal
   for (const name of ["extract", "load", "report"]) assertStringIncludes(text, `>${name}</text>`);
   assertEquals([...text.matchAll(/class="edge"/g)].length, 2);
   assertMatch(text, /<rect class="node dead"/);
-  assertStringIncludes(text, "all of 1 before it");
+  assertStringIncludes(text, "the node before it");
   assertStringIncludes(text, `${id}-success`);
   const job = await visitor().visit(`/jobs/${id}-1`);
   assertStringIncludes(job.text, `/flows/${id}"`);

@@ -29,3 +29,20 @@ onBothStores(
     assert(!text.includes("Effective settings"));
   },
 );
+
+onBothStores("settings have durations and lists as people write them", async ({ visitor }) => {
+  const { text } = await visitor().visit("/settings");
+  assertMatch(text, />retention.deadAge<.*?<code>180d<\/code>/);
+  assertMatch(text, />web.mask<.*?<code>iban, vat<\/code>/);
+}, {
+  settings: [
+    {
+      key: "retention.deadAge",
+      value: 180 * 86_400_000,
+      shown: "180d",
+      origin: "default",
+      about: "keep a dead job this long",
+    },
+    { key: "web.mask", value: ["iban", "vat"], origin: "flag", about: "hide" },
+  ],
+});

@@ -12,8 +12,9 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { encodeBacktrace } from "../../src/job/failure.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/admin/store.ts";
-import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
+import { RUN_BOUNDS_MS, runBucket } from "../../src/store/port/metrics.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
+import { fillGroups, GROUP_CLASSES, GROUP_QUEUES } from "./shop_groups.ts";
 import { workerRecord } from "./site.ts";
 import { keepRecord } from "../support/records.ts";
 
@@ -122,6 +123,7 @@ export async function fillShop(store: Store, url?: string): Promise<void> {
   const client = new Client({ store });
   await heartbeats(store);
   await failures(store, client, url);
+  await fillGroups(store, WORKERS[2].id);
   await finished(store);
   await schedules(store, client, url);
   await waiting(store, client);
@@ -164,12 +166,7 @@ async function pastStep(url: string, ago: number, minutes: number): Promise<void
       const failed = Math.min(processed, Math.round(processed * (isIncident ? 0.31 : one.failing / 1_000)));
       // Runs are slower under load, and during the incident.
       const runMs = one.runMs * load * (isIncident ? 2.6 : 1);
-      const histogram = RUN_BOUNDS_MS.map((bound, bucket) => {
-        const distance = Math.log(bound / runMs) / (0.62 + 0.18 * Math.sin(ago / 3 + bucket));
-        return Math.round((processed - failed) * 0.35 * Math.exp(-distance * distance));
-      });
-      const timed = processed - failed;
-      return { class: one.name, processed, failed, workedMs: timed * runMs, histogram: [...histogram, 0] };
+      return { class: one.name, processed, failed, ...runTimes(processed - failed, runMs, ago) };
     }),
   );
   await store.series.add(
@@ -179,6 +176,19 @@ async function pastStep(url: string, ago: number, minutes: number): Promise<void
       return { queue, size, latencyMs: size * 34 };
     }),
   );
+}
+
+/** The times of `count` runs, spread around the usual one: each is in the sum and in one bucket. */
+function runTimes(count: number, usualMs: number, ago: number): { workedMs: number; histogram: number[] } {
+  const histogram = new Array<number>(RUN_BOUNDS_MS.length + 1).fill(0);
+  let workedMs = 0;
+  for (let i = 0; i < count; i++) {
+    const share = 0.01 + 0.98 * ((i * 0.618 + ago * 0.377) % 1);
+    const ms = Math.round(usualMs * Math.exp(0.35 * Math.log(share / (1 - share))));
+    histogram[runBucket(ms)]!++;
+    workedMs += ms;
+  }
+  return { workedMs, histogram };
 }
 
 async function heartbeats(store: Store): Promise<void> {
@@ -196,10 +206,10 @@ function record(id: string, more: Parameters<typeof workerRecord>[1]) {
     hostname: hostname!,
     pid: Number(pid),
     tag: "shop",
-    queues: QUEUES,
+    queues: [...QUEUES, ...GROUP_QUEUES],
     weights: {},
     startedAt: Date.now() - 26 * 3_600_000 - Number(pid) * 1_000,
-    classes: SHOP.map(({ name }) => name),
+    classes: [...SHOP.map(({ name }) => name), ...GROUP_CLASSES],
     ...more,
   });
 }

@@ -1,6 +1,5 @@
 /** `jobs doctor`. @module */
 import { stringifyLossless } from "../../job/json.ts";
-import { formatDuration } from "../../job/duration.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import type { Finding } from "./doctor_finding.ts";
@@ -60,8 +59,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     printTable(
       [{ heading: "setting", is: "whole" }, "value", { heading: "from", is: "optional" }],
       settings.map((
-        { key, value, expected, origin },
-      ) => [key, cutText(shownValue(value, expected), MAX_VALUE_COLUMNS), origin]),
+        { key, value, shown, origin },
+      ) => [key, cutText(shown ?? shownValue(value), MAX_VALUE_COLUMNS), origin]),
       "All settings have their defaults (--settings prints them)",
     );
   }
@@ -90,8 +89,6 @@ async function checkReady(flags: ConfigFlags & { readonly json: boolean }): Prom
   return why === undefined ? 0 : 1;
 }
 
-function shownValue(value: unknown, expected: string): string {
-  // Settings hold durations in milliseconds.
-  if (typeof value === "number" && value > 0 && expected.startsWith("a duration")) return formatDuration(value);
+function shownValue(value: unknown): string {
   return typeof value === "string" ? value : stringifyLossless(value) ?? "";
 }

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { fileURLToPath } from "node:url";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import type { Command } from "../commands_table.ts";
@@ -69,8 +70,8 @@ export function shellFunction(shell: string, commands: readonly string[]): strin
 }
 
 /** Returns the program to call: the executable; from the sources, the script next to `main.ts`. */
-export function programPath(): string {
-  return Deno.build.standalone ? Deno.execPath() : new URL("./jobs", Deno.mainModule).pathname;
+export function programPath(main: string = Deno.mainModule): string {
+  return Deno.build.standalone ? Deno.execPath() : fileURLToPath(new URL("./jobs", main));
 }
 
 /** In zsh, `command` runs programs only; dash has no `builtin`. */

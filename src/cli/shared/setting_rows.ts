@@ -13,7 +13,7 @@ import type { SettingRow } from "../../web/services.ts";
 import { storeUrl } from "./store.ts";
 
 /** Returns all settings. Passwords and other secrets are `***`; users have their names and roles. */
-export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & { readonly expected: string })[] {
+export function settingRows({ settings, origins }: LoadedConfig): SettingRow[] {
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const { key, about, kind, secret }: Setting<unknown> = SETTINGS[name];
     const value = name === "store"
@@ -29,7 +29,8 @@ export function settingRows({ settings, origins }: LoadedConfig): (SettingRow & 
       : secret && origins[name] !== "default"
       ? "***"
       : settings[name];
-    return { key, about, origin: origins[name], value, expected: kind.expected };
+    const shown = value !== undefined && value === settings[name] ? kind.show?.(value) : undefined;
+    return { key, about, origin: origins[name], value, ...(shown !== undefined && { shown }) };
   });
 }
 

@@ -14,7 +14,7 @@ import { FAR, type JobDetail } from "../read/job.ts";
 import { isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { type JobView, text } from "../read/job_view.ts";
-import { ActionButton, Hidden, JobId, JobLinks, link, mayAct, TraceLink, type View } from "./view.tsx";
+import { ActionButton, Hidden, JobId, JobLinks, link, mayAct, Sentence, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail, Output } from "./attempts.tsx";
 import { actionLabel, isOffered, QueueNames } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
@@ -65,7 +65,13 @@ function Detail({ view, detail, durable, stream }: {
       {reasons.length > 0 && entry.place.in !== "dead" && (
         <section class="reasons">
           <h2>Why it is not running</h2>
-          <ul>{reasons.map((reason) => <li>{reason}</li>)}</ul>
+          <ul>
+            {reasons.map((reason) => (
+              <li>
+                <Sentence text={reason} />
+              </li>
+            ))}
+          </ul>
         </section>
       )}
       {job.payload?.error_class !== undefined && (

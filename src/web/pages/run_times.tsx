@@ -4,7 +4,7 @@
  * @module
  */
 import { TableHead } from "./table.tsx";
-import { Time, type View } from "./view.tsx";
+import { ExactTime, type View } from "./view.tsx";
 
 /** The times as a list; `text` writes one in the zone of the entry. */
 export function RunTimes({ view, times, text }: {
@@ -20,7 +20,7 @@ export function RunTimes({ view, times, text }: {
           <tr>
             <td class="when">{text(at)}</td>
             <td class="when">
-              <Time at={at} now={view.now} />
+              <ExactTime at={at} now={view.now} />
             </td>
           </tr>
         ))}

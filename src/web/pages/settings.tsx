@@ -42,11 +42,11 @@ export function SettingsPage({ view, settings, tokens, mask }: {
           <table class="list">
             <TableHead columns={["Setting", "Value", "From", "Meaning"]} />
             <tbody>
-              {settings.map(({ key, value, origin, about }) => (
+              {settings.map(({ key, value, shown, origin, about }) => (
                 <tr>
                   <td data-label="Setting" class="mono nowrap">{key}</td>
                   <td data-label="Value" class="value">
-                    <Value value={mask.value(value)} />
+                    <Value value={shown ?? mask.value(value)} />
                   </td>
                   <td data-label="From" class="nowrap">
                     {origin === "default" ? <span class="note">default</span> : origin}

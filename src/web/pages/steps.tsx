@@ -17,7 +17,7 @@ import type { Services, WebEnv } from "../services.ts";
 import { askFirst, type Question } from "./confirm.tsx";
 import { List } from "./list.tsx";
 import { back } from "./responses.tsx";
-import { ActionButton, Hidden, link, Time, type View } from "./view.tsx";
+import { ActionButton, Hidden, link, Sentence, Time, type View } from "./view.tsx";
 import { type StepRows, stepsOf } from "../read/steps.ts";
 import { RowPages, RowSearch } from "./rows_nav.tsx";
 
@@ -42,7 +42,11 @@ export function Steps({ view, jid, steps: { page, waiting }, ended = false }: {
           step: { class: "name", hasTitle: true, show: (_, text) => <span class="class">{text}</span> },
           state: {},
           since: {},
-          details: {},
+          details: (_step, text) => (
+            <span>
+              <Sentence text={text} />
+            </span>
+          ),
           value: { class: "mono" },
         }}
         acts={ended ? undefined : (step) => <StepAction view={view} jid={jid} step={step} />}

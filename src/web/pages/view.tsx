@@ -87,6 +87,23 @@ export function ExactTime({ at, now }: { readonly at: number | undefined; readon
   );
 }
 
+/** A time in a sentence: `2026-11-26 18:34 UTC`. */
+const TIME_IN_TEXT = /(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?) UTC/;
+
+/** A text, with its times in UTC as times: scripts show them in the reader's zone. */
+export function Sentence({ text }: { readonly text: string }) {
+  const [before = "", day, time] = text.split(TIME_IN_TEXT, 3);
+  if (day === undefined) return <>{text}</>;
+  const rest = text.slice(before.length + day.length + time!.length + " ".length + " UTC".length);
+  return (
+    <>
+      {before}
+      <time datetime={`${day}T${time}Z`} data-exact>{day} {time} UTC</time>
+      <Sentence text={rest} />
+    </>
+  );
+}
+
 /** The ID of a job, with a button that copies it. */
 export function JobId({ jid }: { readonly jid: string }) {
   return (

@@ -115,7 +115,7 @@ export function WorkerTable({ view, workers, isShort = false }: {
             )}
           </>
         ),
-        queues: !isShort && { class: "short", hasTitle: true },
+        queues: !isShort && { hasTitle: true, show: (_worker, text) => <span class="two-lines">{text}</span> },
         running: ({ busy, concurrency }) => <Usage used={busy} of={concurrency} />,
         memory: !isShort && {},
         version: !isShort && { class: "short not-medium" },

@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { RUN_BOUNDS_MS } from "../../../src/store/port/metrics.ts";
 import { push, workerRecord } from "../site.ts";
+import { asleep } from "../asleep.ts";
 import { browserTest } from "./browser.ts";
 
 browserTest("times are in the viewer's zone, and colors follow the system or the viewer's choice", async (tools) => {
@@ -12,6 +13,11 @@ browserTest("times are in the viewer's zone, and colors follow the system or the
   assertMatch(await time.innerText(), /^in (59m|1h)/);
   assertMatch(await time.getAttribute("title") ?? "", /GMT\+9|JST/);
   assertMatch(await page.locator(".side-foot time").innerText(), /GMT\+9|JST/);
+  await asleep(store);
+  await go("/jobs/o1");
+  for (const text of [".reasons li", "td[data-label=Details] time"]) {
+    assertMatch(await page.locator(text).first().innerText(), /\d\d:\d\d:00 (GMT\+9|JST)/, text);
+  }
 
   const ground = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
   const dark = await ground();
