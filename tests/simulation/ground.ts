@@ -48,6 +48,8 @@ export interface Ground extends AsyncDisposable {
   jobs(): Promise<readonly StoredJob[]>;
   /** Returns the ID of the worker that has a job. */
   holder(jid: string): Promise<string | undefined>;
+  /** The IDs of the registered workers. */
+  workers(): Promise<readonly string[]>;
   /** Batches and flows, oldest first. */
   batches(): Promise<readonly StoredBatch[]>;
   /** The data of the signals that wait for a job. */
@@ -64,4 +66,10 @@ export interface Ground extends AsyncDisposable {
 export const GROUNDS: Readonly<Record<string, () => Promise<Ground>>> = {
   sqlite: async () => await (await import("./sqlite_ground.ts")).SqliteGround.open(),
   redis: async () => await (await import("./redis/ground.ts")).RedisGround.open(),
+};
+
+/** How many processes run seeds of each at the same time. On Redis each waits half of the time for its server. */
+export const PROCESSES: Readonly<Record<string, number>> = {
+  sqlite: navigator.hardwareConcurrency,
+  redis: 2 * navigator.hardwareConcurrency,
 };

@@ -147,7 +147,10 @@ export class Link {
 
   /** Returns how much longer a late message is under way. */
   lateness(): number {
-    return 5_000 + this.machine.world.random.next() * 20_000;
+    const { world } = this.machine;
+    const ms = 5_000 + world.random.next() * 20_000;
+    world.lateUntil = Math.max(world.lateUntil, world.time + ms + this.weather.slowMs);
+    return ms;
   }
 
   /** Returns how long a message is under way. */

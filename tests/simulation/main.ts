@@ -4,7 +4,7 @@
  * @module
  */
 import { parseArgs } from "node:util";
-import { GROUNDS } from "./ground.ts";
+import { GROUNDS, PROCESSES } from "./ground.ts";
 import { planOf } from "./plan.ts";
 import { run } from "./run.ts";
 import { simulate } from "./simulate.ts";
@@ -18,13 +18,14 @@ const { values: options } = parseArgs({
     first: { type: "string", default: "1" },
     store: { type: "string", default: "sqlite" },
     log: { type: "boolean", default: false },
-    /** The seeds of one processor. */
+    /** The seeds of one process. */
     part: { type: "string" },
     /** Prints the first failure without its trace, and ends. */
     brief: { type: "boolean", default: false },
   },
 });
 const open = GROUNDS[options.store] ?? refuse("STORE", options.store, Object.keys(GROUNDS).join(", "));
+const parts = PROCESSES[options.store]!;
 const first = numberOf("FIRST", options.first);
 const end = first + numberOf("SEEDS", options.seeds);
 
@@ -48,11 +49,11 @@ async function showLog(): Promise<void> {
   if (failure) Deno.exitCode = 1;
 }
 
-/** Runs the seeds of one processor. Prints how many runs, events and failures there were. */
+/** Runs the seeds of one process. Prints how many runs, events and failures there were. */
 async function runPart(from: number): Promise<void> {
   await using ground = await open();
   const total = { runs: 0, events: 0, failures: 0 };
-  for (let seed = from; seed < end && total.failures < MAX_FAILURES; seed += navigator.hardwareConcurrency) {
+  for (let seed = from; seed < end && total.failures < MAX_FAILURES; seed += parts) {
     const { events, failure } = await simulate(ground, seed, options.brief);
     total.runs++;
     total.events += events;
@@ -66,7 +67,7 @@ async function runPart(from: number): Promise<void> {
 
 async function runAll(): Promise<void> {
   const began = performance.now();
-  const outputs = Array.from({ length: navigator.hardwareConcurrency }, (_, part) => {
+  const outputs = Array.from({ length: parts }, (_, part) => {
     const args = ["run", "-A", "--no-check", import.meta.filename!, ...Deno.args, "--part", `${part}`];
     return new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "inherit" }).output();
   });

@@ -67,8 +67,6 @@ export class Places {
   readonly #in: Surroundings;
   readonly #places: Place[] = [];
   readonly #links = new Set<Link>();
-  /** When the last worker was killed, or could be rescued again after that. */
-  killedAt = -Infinity;
   #workers = 0;
   #isCalm = false;
   #outageUntil = 0;
@@ -124,7 +122,6 @@ export class Places {
     const { world, model } = this.#in;
     world.note(`${machine.name} is killed`);
     machine.kill();
-    this.killedAt = world.time;
     this.#links.delete(link);
     model.killed(machine);
   }
@@ -221,11 +218,16 @@ export class Places {
     return this.#places.every(({ machine }) => machine.state !== "frozen");
   }
 
+  /** Whether none of these workers was killed: the others have forgotten those. */
+  areAll(workers: readonly string[]): boolean {
+    const { machines } = this.#in.model;
+    return workers.every((worker) => machines.get(worker.slice(-12))?.state === "running");
+  }
+
   /** Ends all trouble: every process is connected and takes jobs. Frozen ones thaw in their time. */
   calm(): void {
     this.#isCalm = true;
     this.#outageUntil = 0;
-    if (this.killedAt > 0) this.killedAt = this.#in.world.time;
     this.remote?.calm();
     for (const link of this.#links) link.mend(CALM);
     for (const { machine, launcher } of this.#places) {

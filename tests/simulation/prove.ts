@@ -5,6 +5,7 @@
  * @module
  */
 import { type Defect, DEFECTS, putBack } from "./defects.ts";
+import { PROCESSES } from "./ground.ts";
 
 /** A defect must be found within this time, in milliseconds. */
 const MAX_MS = Number(Deno.env.get("MINUTES") ?? 10) * 60_000;
@@ -23,7 +24,7 @@ if (missed > 0) Deno.exit(1);
 /** Returns the first failure; empty if there is none in time. */
 async function find(defect: Defect): Promise<string> {
   const folder = await putBack(defect);
-  const parts = Array.from({ length: navigator.hardwareConcurrency }, (_, part) => {
+  const parts = Array.from({ length: PROCESSES[defect.store]! }, (_, part) => {
     const args = ["--store", defect.store, "--seeds", "999999999", "--part", `${part}`, "--brief"];
     const command = ["run", "-A", "--no-check", "tests/simulation/main.ts", ...args];
     return new Deno.Command(Deno.execPath(), { args: command, cwd: folder, stdout: "piped" }).spawn();

@@ -16,18 +16,17 @@ import { Producer } from "./producer.ts";
 const SETUP_MS = 60_000;
 /** The workers start within this time. Acts begin after it. */
 const START_MS = 500;
-/** Late calls have arrived by then, and rescuers have forgotten a killed worker. */
-const AFTERMATH_MS = 30_000;
+/** The last act has met the others by then. */
+const CALL_MS = 1_000;
 /** After the trouble, everything must have ended within this time: a flow whose push was interrupted is abandoned by then. */
 const REST_MS = 20 * 60_000;
-/** The store is idle if it is so at this many looks in a row, 2 s apart. */
+/** The store is idle if it is so at this many looks in a row. */
 const IDLE_LOOKS = 3;
+const LOOK_MS = 1_000;
 /** After the trouble, each job must end within this time, and that of all work before it. */
 const JOB_MS = 6 * 60_000;
 /** All workers must stop within this time. */
 const STOP_MS = 60_000;
-/** The store is compared with itself after this many events. */
-const CHECK_EVERY = 40;
 
 export class Simulation {
   readonly #in: Surroundings;
@@ -45,6 +44,11 @@ export class Simulation {
   /** @throws {Failure} */
   async play(): Promise<void> {
     const { world, ground, plan, model } = this.#in;
+    world.check = async () => {
+      for (const one of await ground.contradictions()) {
+        if (!(model.isSplit && one.startsWith("limits"))) world.fail("the store doesn't contradict itself", one);
+      }
+    };
     await this.#prepare();
     await this.#connect();
     for (let of = 0; of < plan.workers; of++) {
@@ -53,7 +57,8 @@ export class Simulation {
     this.#places.remote?.start();
     const begin = world.time + START_MS;
     for (const act of plan.acts) world.at(begin + act.at, undefined, () => this.#begin(act));
-    await this.#go(begin + TROUBLE_MS, () => false);
+    const end = Math.max(...plan.acts.map((act) => act.at + ("forMs" in act ? act.forMs : 0)));
+    await this.#go(begin + Math.min(TROUBLE_MS, plan.cron.length > 0 ? TROUBLE_MS : end + CALL_MS), () => false);
     world.note("calm");
     this.#places.calm();
     ground.clockError = 0;
@@ -95,8 +100,6 @@ export class Simulation {
   async #rest(): Promise<void> {
     const { world, ground, plan } = this.#in;
     const maxMs = JOB_MS + workMs(plan.acts);
-    // The heartbeat that a killed worker sent before the store's clock was set back.
-    const aheadMs = plan.acts.some((act) => act.do === "jump") ? MAX_JUMP_MS : 0;
     let idleLooks = 0;
     const since = new Map<string, number>();
     const look = async () => {
@@ -109,15 +112,13 @@ export class Simulation {
           world.fail("each job ends", `${jid} is ${place} for ${Math.round(maxMs / 60_000)} minutes`);
         }
       }
-      const isQuiet = !this.#isMigrating && this.#places.areAwake &&
-        world.time > this.#places.killedAt + AFTERMATH_MS + aheadMs;
-      const isIdle = isQuiet && jobs.length === 0 &&
-        (await ground.batches()).every(({ isEnded }) => isEnded);
+      const isQuiet = jobs.length === 0 && !this.#isMigrating && this.#places.areAwake && world.time > world.lateUntil;
+      const isIdle = isQuiet && (await ground.batches()).every(({ isEnded }) => isEnded) &&
+        this.#places.areAll(await ground.workers());
       idleLooks = isIdle ? idleLooks + 1 : 0;
-      if (idleLooks < IDLE_LOOKS) world.at(world.time + 2_000, undefined, look);
+      if (idleLooks < IDLE_LOOKS) world.at(world.time + LOOK_MS, undefined, look);
     };
-    const hasLate = plan.acts.some((act) => act.do === "call" && act.fault === "late");
-    world.at(world.time + (hasLate ? AFTERMATH_MS : 0), undefined, look);
+    world.at(world.time, undefined, look);
     if (await this.#go(world.time + REST_MS, () => idleLooks >= IDLE_LOOKS)) return;
     const jobs = (await ground.jobs()).filter(({ place }) => place !== "dead");
     const batches = (await ground.batches()).filter(({ isEnded }) => !isEnded);
@@ -125,19 +126,13 @@ export class Simulation {
     world.throwFailure();
   }
 
-  /** Performs events, and compares the store with itself from time to time. */
+  /** Performs events. Returns whether a condition held before a time. */
   async #go(time: number, isDone: () => boolean): Promise<boolean> {
-    const { world, ground, model } = this.#in;
-    for (;;) {
-      const next = world.events + CHECK_EVERY;
-      const isStopped = await world.until(() => isDone() || world.events >= next, time);
-      for (const one of await ground.contradictions()) {
-        if (!(model.isSplit && one.startsWith("limits"))) world.fail("the store doesn't contradict itself", one);
-      }
-      world.throwFailure();
-      if (!isStopped) return false;
-      if (isDone()) return true;
-    }
+    const { world } = this.#in;
+    const hasHeld = await world.until(isDone, time);
+    await world.check();
+    world.throwFailure();
+    return hasHeld;
   }
 
   /** The machine of the store fails. A store that is a file fails with its workers. */

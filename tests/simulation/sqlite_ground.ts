@@ -76,6 +76,8 @@ interface Side {
   readonly watches: Set<Watch>;
   /** How many rows were changed in it. */
   changes: number;
+  /** The last looks of the judges, with the number of changes before each. */
+  readonly looks: Map<string, { readonly changes: number; readonly what: unknown }>;
   /** The processes whose commits the others will see soon. */
   readonly committed: Set<Watch>;
 }
@@ -115,7 +117,14 @@ export class SqliteGround implements Ground {
     const busyRetry = new BusyRetry({ path: PATH, clock, waitMs: 0 });
     const openSide = async (): Promise<Side> => {
       const database = await openDatabase(PATH, { durability: "normal", busyRetry, create: true });
-      return { database, sql: statementCache(database), watches: new Set(), changes: 0, committed: new Set() };
+      return {
+        database,
+        sql: statementCache(database),
+        watches: new Set(),
+        changes: 0,
+        looks: new Map(),
+        committed: new Set(),
+      };
     };
     return new SqliteGround([await openSide(), await openSide()]);
   }
@@ -218,20 +227,24 @@ export class SqliteGround implements Ground {
     return Promise.resolve();
   }
 
-  jobs(): Promise<StoredJob[]> {
-    const rows = this.#rows(
-      "SELECT jid, place, worker, payload ->> '$.occurrence' IS NOT NULL AS cron FROM entry ORDER BY id",
-    );
-    return Promise.resolve(rows.map(({ jid, place, worker, cron }) => ({
-      ...{ jid: String(jid), place: String(place), isCron: cron === 1 },
-      ...(worker !== null && { worker: String(worker) }),
-    })));
+  jobs(): Promise<readonly StoredJob[]> {
+    const read = () =>
+      this.#rows("SELECT jid, place, worker, payload ->> '$.occurrence' IS NOT NULL AS cron FROM entry ORDER BY id")
+        .map(({ jid, place, worker, cron }) => ({
+          ...{ jid: String(jid), place: String(place), isCron: cron === 1 },
+          ...(worker !== null && { worker: String(worker) }),
+        }));
+    return Promise.resolve(this.#look("jobs", read));
   }
 
   holder(jid: string): Promise<string | undefined> {
     const row = this.#sides[0].sql(`SELECT worker FROM job JOIN lease ON lease.job = job.id
       JOIN lease_worker ON lease_worker.id = worker_id WHERE jid = ?`).get(jid);
     return Promise.resolve(row && String(row["worker"]));
+  }
+
+  workers(): Promise<string[]> {
+    return Promise.resolve(this.#rows("SELECT id FROM worker").map(({ id }) => String(id)));
   }
 
   batches(): Promise<StoredBatch[]> {
@@ -254,12 +267,22 @@ export class SqliteGround implements Ground {
     return Promise.resolve(rows.map(({ text }) => JSON.parse(String(text))));
   }
 
-  contradictions(): Promise<string[]> {
-    return Promise.resolve(this.#violated(CONSISTENCY));
+  contradictions(): Promise<readonly string[]> {
+    return Promise.resolve(this.#look("contradictions", () => this.#violated(CONSISTENCY)));
   }
 
   leftovers(): Promise<string[]> {
     return Promise.resolve(this.#violated(LEFTOVERS));
+  }
+
+  /** Looks at the store, unless it hasn't changed since the last look. */
+  #look<What>(name: string, read: () => What): What {
+    const side = this.#sides[0];
+    const last = side.looks.get(name);
+    if (last?.changes === side.changes) return last.what as What;
+    const what = read();
+    side.looks.set(name, { changes: side.changes, what });
+    return what;
   }
 
   /** Returns the queries that have rows, with their first row. */

@@ -16,6 +16,8 @@ const { runMicrotasks } = (Deno as any)[(Deno as any).internal].core;
 
 /** 2026-01-01, the beginning of each simulation. */
 const BEGINNING = Date.UTC(2026, 0, 1);
+/** The store is compared with itself after this many events. */
+const CHECK_EVERY = 40;
 /** More events in one virtual second are a loop that never rests. */
 const MAX_EVENTS_PER_SECOND = 20_000;
 
@@ -42,6 +44,8 @@ export class World {
   readonly random: Random;
   /** Milliseconds since the beginning. */
   time = 0;
+  /** The latest call that is late has arrived by then. */
+  lateUntil = 0;
   /** Events performed so far. */
   events = 0;
   /** The lines of the log, if it is kept. */
@@ -51,6 +55,9 @@ export class World {
   #order = 0;
   #failure: Failure | undefined;
   #second = { from: 0, events: 0 };
+  /** Looks for contradictions in the store. */
+  check: () => void | Promise<void> = () => {};
+  #nextCheck = 0;
   /** The event that waits for something real. */
   #waits: Promise<void> | undefined;
 
@@ -132,6 +139,12 @@ export class World {
     runMicrotasks();
     for (;;) {
       this.throwFailure();
+      if (this.events >= this.#nextCheck) {
+        this.#nextCheck = this.events + CHECK_EVERY;
+        this.#waits = this.#runAll(this.check);
+        if (this.#waits !== undefined) return undefined;
+        continue;
+      }
       if (isDone()) return true;
       const event = this.#heap.first;
       if (event === undefined || event.at > time) {
@@ -144,7 +157,7 @@ export class World {
     }
   }
 
-  /** Performs one event, and lets the code that it wakes run. Returns its promise if that isn't settled then. */
+  /** Performs one event. Returns its promise if that isn't settled then. */
   #perform(event: Event): Promise<void> | undefined {
     const { machine, run } = event;
     if (run === undefined || machine?.state === "dead") return;
@@ -159,6 +172,11 @@ export class World {
       this.fail("no loop spins", `more than ${MAX_EVENTS_PER_SECOND} events in one second`);
     }
     event.run = undefined;
+    return this.#runAll(run);
+  }
+
+  /** Runs a function, and the code that it wakes. Returns its promise if that isn't settled then. */
+  #runAll(run: () => void | Promise<void>): Promise<void> | undefined {
     const running: unknown = run();
     let isOver = !(running instanceof Promise);
     if (running instanceof Promise) void running.then(() => isOver = true);

@@ -15,7 +15,6 @@ import { redisStore } from "../../../src/store/redis/store.ts";
 import type { Ground, StoredBatch, StoredJob } from "../ground.ts";
 import type { Link } from "../link.ts";
 import type { Machine, World } from "../world.ts";
-import judge from "./judge.lua" with { type: "text" };
 import { SimulatedLine } from "./line.ts";
 import { SimulatedServer } from "./server.ts";
 
@@ -27,6 +26,7 @@ const REFUSED_MS = 50;
 
 interface Findings {
   readonly jobs: readonly StoredJob[];
+  readonly workers: readonly string[];
   readonly batches: readonly StoredBatch[];
   readonly wrong: readonly string[];
   readonly left: readonly string[];
@@ -38,6 +38,8 @@ export class RedisGround implements Ground {
   readonly name = "redis";
   readonly #server: SimulatedServer;
   readonly #lines = new Set<SimulatedLine>();
+  /** The last looks of the judges, with the number of commands before each. */
+  readonly #looks = new Map<string, { readonly executed: number; readonly findings: Findings }>();
 
   private constructor(server: SimulatedServer) {
     this.#server = server;
@@ -133,7 +135,7 @@ export class RedisGround implements Ground {
   }
 
   async holder(jid: string): Promise<string | undefined> {
-    return (await this.jobs()).find((job) => job.jid === jid)?.worker;
+    return await this.#server.look("holder", jid) || undefined;
   }
 
   async signals(): Promise<readonly number[]> {
@@ -142,6 +144,10 @@ export class RedisGround implements Ground {
 
   async cronRecords(): Promise<readonly CronRecord[]> {
     return (await this.#judge("all")).records.map((text) => JSON.parse(text));
+  }
+
+  async workers(): Promise<readonly string[]> {
+    return (await this.#judge("")).workers;
   }
 
   async batches(): Promise<readonly StoredBatch[]> {
@@ -156,12 +162,18 @@ export class RedisGround implements Ground {
     return (await this.#judge("all")).left;
   }
 
+  /** Looks at the store, unless nothing was executed since the last look. */
   async #judge(what: "" | "all"): Promise<Findings> {
-    const findings = JSON.parse(await this.#server.look(judge, what)) as Findings;
+    const { executed } = this.#server;
+    const last = this.#looks.get(what);
+    if (last?.executed === executed) return last.findings;
+    const findings = JSON.parse(await this.#server.look("judge", what)) as Findings;
     // Lua has one kind of empty table.
     const list = <T>(value: readonly T[]) => Array.isArray(value) ? value : [];
-    return Object.fromEntries(
+    const lists = Object.fromEntries(
       Object.entries(findings).map(([name, value]) => [name, list(value)]),
     ) as unknown as Findings;
+    this.#looks.set(what, { executed, findings: lists });
+    return lists;
   }
 }

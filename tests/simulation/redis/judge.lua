@@ -8,7 +8,7 @@ local KEPT = {
 }
 -- The limits that the simulation sets.
 local LIMITS, running = { narrow = 2, grouped = 1 }, {}
-local jobs, batches, wrong, left, signals, records = {}, {}, {}, {}, {}, {}
+local jobs, workers, batches, wrong, left, signals, records = {}, {}, {}, {}, {}, {}, {}
 local places, live = {}, {}
 local function keys(pattern)
   local found = call('KEYS', pattern)
@@ -45,6 +45,9 @@ for _, key in ipairs(leases) do
     end
   end
 end
+for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do
+  if worker ~= 'cancelled' then workers[#workers + 1] = worker end
+end
 table.sort(jobs, function(a, b) return a.jid < b.jid end)
 local NUMBERS = { 'total', 'pending', 'dead', 'succeeded', 'failed', 'cancelled', 'expired', 'deleted', 'waiting' }
 for _, key in ipairs(keys('jobs:batch:*')) do
@@ -77,9 +80,7 @@ if ARGV[1] == 'all' then
     for _, pattern in ipairs(KEPT) do isKept = isKept or string.find(key, pattern) end
     if not isKept then report('a key', key) end
   end
-  for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do
-    if worker ~= 'cancelled' then report('a worker', worker) end
-  end
+  for _, worker in ipairs(workers) do report('a worker', worker) end
   for _, worker in ipairs(call('SMEMBERS', 'processes')) do report('a worker', worker) end
   for pattern, what in pairs({ ['jobs:claim:*'] = 'a name of a worker', ['jobs:commands:*'] = 'a command', ['jobs:debounce:*'] = 'a debounced push' }) do
     for _, key in ipairs(keys(pattern)) do report(what, key) end
@@ -89,4 +90,4 @@ if ARGV[1] == 'all' then
     if not live[string.sub(key, 12)] then report('steps of a job that has ended', key) end
   end
 end
-return cjson.encode({ jobs = jobs, batches = batches, wrong = wrong, left = left, signals = signals, records = records })
+return cjson.encode({ jobs = jobs, workers = workers, batches = batches, wrong = wrong, left = left, signals = signals, records = records })

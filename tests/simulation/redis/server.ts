@@ -12,6 +12,7 @@ import { RedisError } from "../../../src/store/redis/client/errors.ts";
 import { SCRIPTS } from "../../../src/store/redis/client/scripts.ts";
 import { type RedisServer, startRedis } from "../../support/redis.ts";
 import type { World } from "../world.ts";
+import judge from "./judge.lua" with { type: "text" };
 import virtualTime from "./virtual_time.lua" with { type: "text" };
 
 /** Hashes keep the order of insertion, whatever their size: a hash table's order differs from server to server. */
@@ -26,8 +27,11 @@ const BEFORE = `redis.call('SET', 'sim:now', ARGV[1])
 for _, key in ipairs(redis.call('ZRANGE', 'sim:expiry', '-inf', ARGV[1], 'BYSCORE')) do redis.call('DEL', key) end
 redis.call('ZREMRANGEBYSCORE', 'sim:expiry', '-inf', ARGV[1])`;
 /** Returns the messages of a command, and how many elements the awaited lists have. */
-const AFTER = `for _, key in ipairs(redis.call('ZRANGE', 'sim:expiry', 0, -1)) do
-  if redis.call('EXISTS', key) == 0 then redis.call('ZREM', 'sim:expiry', key) end
+const AFTER = `local expiring = redis.call('ZRANGE', 'sim:expiry', 0, -1)
+if #expiring > 0 and redis.call('EXISTS', unpack(expiring)) < #expiring then
+  for _, key in ipairs(expiring) do
+    if redis.call('EXISTS', key) == 0 then redis.call('ZREM', 'sim:expiry', key) end
+  end
 end
 local messages = redis.call('LRANGE', 'sim:messages', 0, -1)
 redis.call('DEL', 'sim:messages')
@@ -36,8 +40,30 @@ for i, key in ipairs(ARGV) do full[i] = redis.call('LLEN', key) end
 return { messages, full }`;
 /** Copies everything to the other database. */
 const COPY = `for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', '1', 'REPLACE') end`;
+/** Returns the worker that has a job. */
+const HOLDER = `for _, key in ipairs(redis.call('KEYS', 'jobs:leases:*')) do
+  for _, payload in ipairs(redis.call('HVALS', key)) do
+    if string.find(payload, ARGV[1], 1, true) and cjson.decode(payload).jid == ARGV[1] then return string.sub(key, 13) end
+  end
+end
+return ''`;
 /** Performs a command that depends on the time. */
 const COMMAND = "return redis.call(unpack(ARGV))";
+const OWN = { before: BEFORE, after: AFTER, command: `${virtualTime}\n${COMMAND}`, holder: HOLDER, copy: COPY, judge };
+/** Commands that change nothing. */
+const READS = new Set([
+  "GET",
+  "HGET",
+  "HGETALL",
+  "HKEYS",
+  "HMGET",
+  "LLEN",
+  "LRANGE",
+  "ZCARD",
+  "ZRANGE",
+  "ZSCAN",
+  "ZSCORE",
+]);
 const TIMED = new Set(["SET", "TIME", "PEXPIRE", "PUBLISH", "XADD", "SCAN", "SMEMBERS"]);
 
 /** A script with the prelude, as the server has it. */
@@ -61,12 +87,14 @@ export class SimulatedServer implements AsyncDisposable {
   /** Called for each message. */
   onMessage: (channel: string, message: string) => void = () => {};
   world!: World;
+  /** How many commands it has executed. */
+  executed = 0;
   readonly #server: RedisServer;
   readonly #connection: Connection;
   /** The scripts of the product by their digest, and by their text. */
   readonly #scripts: ReadonlyMap<string, LoadedScript>;
   readonly #texts: ReadonlyMap<string, LoadedScript>;
-  readonly #own: { readonly before: string; readonly after: string; readonly command: string };
+  readonly #own: Readonly<Record<keyof typeof OWN, string>>;
   /** The digests of those that were loaded since it started. */
   readonly #loaded = new Set<string>();
   readonly #blocked = new Set<Blocked>();
@@ -75,20 +103,20 @@ export class SimulatedServer implements AsyncDisposable {
     server: RedisServer,
     connection: Connection,
     scripts: ReadonlyMap<string, LoadedScript>,
-    own: readonly string[],
+    own: Readonly<Record<keyof typeof OWN, string>>,
   ) {
-    const [before, after, command] = own as [string, string, string];
     this.#server = server;
     this.#connection = connection;
     this.#scripts = scripts;
     this.#texts = new Map(scripts.values().map((script) => [script.text, script]));
-    this.#own = { before, after, command };
+    this.#own = own;
   }
 
   static async open(): Promise<SimulatedServer> {
-    const server = await startRedis({ config: CONFIG });
+    const socket = "redis.sock";
+    const server = await startRedis({ config: { ...CONFIG, unixsocket: socket } });
     const connection = await Connection.connect({
-      ...{ endpoint: { host: "127.0.0.1", port: server.port }, login: {}, database: 0, name: "simulation" },
+      ...{ endpoint: { path: `${server.dir}/${socket}` }, login: {}, database: 0, name: "simulation" },
       replyTimeoutMs: REPLY_TIMEOUT_MS,
     }, new AbortController().signal);
     const load = async (text: string) => await connection.send(["SCRIPT", "LOAD", text]) as string;
@@ -97,8 +125,9 @@ export class SimulatedServer implements AsyncDisposable {
       const [first, ...rest] = text.split("\n");
       scripts.set(sha, { name, text, sha: await load([first, virtualTime, ...rest].join("\n")) });
     }
-    const own = [BEFORE, AFTER, `${virtualTime}\n${COMMAND}`].map(load);
-    return new SimulatedServer(server, connection, scripts, await Promise.all(own));
+    const own = {} as Record<keyof typeof OWN, string>;
+    for (const [name, text] of Object.entries(OWN)) own[name as keyof typeof OWN] = await load(text);
+    return new SimulatedServer(server, connection, scripts, own);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,6 +140,7 @@ export class SimulatedServer implements AsyncDisposable {
     this.world = world;
     this.clockError = 0;
     this.restart();
+    this.executed++;
     await this.#connection.send(["FLUSHALL"]);
   }
 
@@ -122,19 +152,25 @@ export class SimulatedServer implements AsyncDisposable {
 
   /** Its replica receives nothing from now on. */
   async stopReplica(): Promise<void> {
-    await this.#connection.send(["EVAL", COPY, "0"]);
+    await this.look("copy");
   }
 
   /** Its replica takes its place. */
   async failOver(): Promise<void> {
+    this.executed++;
     await this.#connection.send(["SWAPDB", "0", "1"]);
     this.restart();
   }
 
   /** Performs a command. */
   async execute(args: readonly Arg[], how: { readonly bytes?: boolean } = {}): Promise<unknown> {
+    this.executed++;
     const { before, after } = this.#own;
     const now = Math.round(this.world.now + this.clockError);
+    if (READS.has(`${args[0]}`)) {
+      void this.#connection.send(["EVALSHA", before, "0", `${now}`]);
+      return await this.#connection.send(this.#real(args), how);
+    }
     const keys = [...this.#blocked].map(({ args }) => `${args[1]}`);
     const [, reply, rest] = await Promise.allSettled([
       this.#connection.send(["EVALSHA", before, "0", `${now}`]),
@@ -151,8 +187,8 @@ export class SimulatedServer implements AsyncDisposable {
   }
 
   /** Runs a script of the judges, outside of the simulated time. */
-  async look(script: string, ...args: readonly string[]): Promise<string> {
-    return await this.#connection.send(["EVAL", script, "0", ...args]) as string;
+  async look(script: "judge" | "holder" | "copy", ...args: readonly string[]): Promise<string> {
+    return await this.#connection.send(["EVALSHA", this.#own[script], "0", ...args]) as string;
   }
 
   /** The name of a script. */
