@@ -62,13 +62,17 @@ export class WakeChannel {
     try {
       await this.#client.subscribe(WAKE_CHANNEL, (message) => {
         const topic = Object.hasOwn(TOPICS, message) ? TOPICS[message] : undefined;
-        if (topic === undefined) return;
-        this.#counts[topic]++;
-        for (const woken of this.#waiting[topic]) woken.abort();
+        if (topic !== undefined) this.#wake(topic);
       });
+      // A waiter has looked before the first message could arrive. The others look again within a second.
+      this.#wake("cron");
     } catch {
       // Without the channel (the user lacks its permission, or Redis is unreachable) waits end after their time.
       this.#listening = false;
     }
+  }
+  #wake(topic: Topic): void {
+    this.#counts[topic]++;
+    for (const woken of this.#waiting[topic]) woken.abort();
   }
 }
