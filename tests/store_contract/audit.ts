@@ -5,7 +5,7 @@
  */
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { type AuditEvent, readEvents, recordEvent } from "../../src/store/admin/audit.ts";
-import { MAX_EVENTS } from "../../src/store/port/logs.ts";
+import { maxEntries } from "../../src/store/port/logs.ts";
 import { type Cases, SLACK_MS } from "./harness.ts";
 import { HOUR_MS } from "./jobs.ts";
 
@@ -50,13 +50,15 @@ export const audit: Cases = {
 
   "drops the oldest events beyond the maximum": async (open) => {
     await using t = await open();
-    const more = 20;
-    for (let i = 0; i < MAX_EVENTS + more;) {
-      const batch = Math.min(500, MAX_EVENTS + more - i);
-      await Promise.all(Array.from({ length: batch }, () => recordEvent(t.store, { ...EVENT, count: i++ })));
+    assertEquals(maxEntries("audit"), 10_000);
+    const { shortLog: log = "audit" } = t;
+    const [most, more] = [maxEntries(log), 20];
+    for (let i = 0; i < most + more;) {
+      const batch = Math.min(500, most + more - i);
+      await Promise.all(Array.from({ length: batch }, () => t.store.logs.add(log, String(i++))));
     }
-    const { events, next } = await readEvents(t.store, { limit: MAX_EVENTS + more });
-    assertEquals([events.length, next], [MAX_EVENTS, undefined]);
-    assertEquals(Math.min(...events.map(({ count }) => count!)), more);
+    const { entries, next } = await t.store.logs.page(log, { limit: most + more });
+    assertEquals([entries.length, next], [most, undefined]);
+    assertEquals(Math.min(...entries.map(({ text }) => Number(text))), more);
   },
 };

@@ -10,6 +10,7 @@
 import type { StoreOptions } from "../../src/store/open.ts";
 import type { Health } from "../../src/store/admin/health.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import type { LogName } from "../../src/store/port/logs.ts";
 
 /** How far a store's clock may advance while a case runs. */
 export const SLACK_MS = 20_000;
@@ -22,6 +23,8 @@ export interface TestStore extends AsyncDisposable {
   readonly store: Store;
   /** The number of nodes of large flows. Default: the most that a flow may have. */
   readonly largeFlow?: number;
+  /** A log that is kept like the audit log, with a lower maximum. Default: the audit log itself. */
+  readonly shortLog?: LogName;
   /** Its durability, as `health` must report it. */
   readonly durability: Health["durability"];
   /** Opens a second connection to the same store, as another process does. It is closed with the first. */

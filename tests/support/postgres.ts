@@ -81,7 +81,8 @@ export async function startPostgres(
   const settings: Record<string, string> = {
     ...{ port: `${port}`, listen_addresses: "127.0.0.1", unix_socket_directories: dir, max_connections: "200" },
     // A crash of the process loses nothing by that, only one of the machine.
-    ...(!asInstalled && { fsync: "off", full_page_writes: "off", shared_buffers: "64MB", log_min_messages: "fatal" }),
+    ...(!asInstalled &&
+      { fsync: "off", full_page_writes: "off", jit: "off", shared_buffers: "64MB", log_min_messages: "fatal" }),
     ...config,
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`).join("");

@@ -73,6 +73,9 @@ export async function openSqliteTestStore(options: TestOptions = {}): Promise<Te
   const open = () => folder.open({ ...options, clock });
   return {
     store: await open(),
+    // Redis has the most that a flow may have.
+    largeFlow: 2_400,
+    shortLog: "cron:nightly",
     durability: "full",
     another: open,
     now: () => clock.now(),

@@ -33,7 +33,7 @@ export interface LogStore {
 }
 
 /** Maximum number of entries that are kept of the audit log. */
-export const MAX_EVENTS = 10_000;
+const MAX_EVENTS = 10_000;
 /** Maximum number of records that are kept of each cron entry. */
 export const MAX_CRON_RECORDS = 100;
 /** Roughly the maximum number of records that are kept of all cron entries together; at least one of each. */
