@@ -15,7 +15,7 @@ import { shellWord } from "./shell.ts";
 import { DEFAULT_EXAMPLE } from "./signals.ts";
 import { stallCure, stallText } from "./stalls.ts";
 import type { LastPause } from "../store/admin/audit.ts";
-import { longestRunning, stallsOf } from "../store/ops/stalls.ts";
+import { LONG_RUN_MS, longRunning, stallsOf } from "../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import { localMinute, relative } from "./times.ts";
 import { asOf, quietFor } from "./workers.ts";
@@ -28,9 +28,6 @@ export interface Surroundings extends Around, JobWaits {
   /** The last pause of each paused queue, as far as it is known. */
   readonly pauses?: ReadonlyMap<string, LastPause>;
 }
-
-/** A job that has run for less isn't why others wait. */
-const LONG_MS = 10_000;
 
 /** Returns the reasons, the nearest first. For a running job: why it doesn't get on; nothing if no reason is known. */
 export function whyNotRunning(entry: Entry, around: Surroundings): readonly string[] {
@@ -172,7 +169,7 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "paused":
       return `${sentence(whyPaused(blocker, queue, around, true))} jobs resume ${shellWord(queue)} resumes it.`;
     case "limited": {
-      const longest = longestRunning(around.workers.filter(({ alive }) => alive), queue);
+      const longest = longRunning(around.workers.filter(({ alive }) => alive), queue, around.now);
       const running = longest === undefined ? "" : ` The longest: ${stallText(longest, around.now)}.`;
       return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.${running} ${
         raiseLimit(queue, blocker.limit)
@@ -189,7 +186,7 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "stopping":
       return `All workers of queue "${queue}" are stopping. Start one: jobs run -q ${shellWord(queue)}.`;
     case "busy": {
-      const isLong = blocker.stall !== undefined && around.now - blocker.stall.since >= LONG_MS;
+      const isLong = blocker.stall !== undefined && around.now - blocker.stall.since >= LONG_RUN_MS;
       if (!isLong) return "All processors of its queue are busy.";
       const longest = stallText(blocker.stall!, around.now);
       return `All processors of its queue are busy. The longest: ${longest}; ${stallCure(blocker.stall!)}.`;

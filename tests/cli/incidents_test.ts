@@ -22,7 +22,7 @@ import { Visitor } from "../web/site.ts";
 
 interface Incident {
   readonly name: string;
-  /** One incident differs between the stores. */
+  /** Default: both stores. */
   readonly on?: "sqlite" | "redis";
   /** Stages it. Returns the job that `jobs show` is called for, if there is one. */
   readonly stage: (lab: Lab) => Promise<string | void>;
@@ -111,6 +111,8 @@ const RUN_MS = 60_000;
 const INCIDENTS: readonly Incident[] = [
   {
     name: "handlers hang",
+    // It takes 10 s: a job that has run for less isn't named.
+    on: "redis",
     stage: async (lab) => {
       await lab.worker(["-c", "2"]);
       await Promise.all([lab.running("Hang"), lab.running("Hang")]);
@@ -185,10 +187,10 @@ const INCIDENTS: readonly Incident[] = [
       await lab.running("Hang");
       return await lab.waiting();
     },
-    alert: /Queue "default" is 10m\S* behind.*It is at its limit: 1 of 1 running\. The longest: Hang \S+ has run for/,
+    // The job that runs is named after 10 s: a shorter one may have ended since the heartbeat.
+    alert: /Queue "default" is 10m\S* behind.*It is at its limit: 1 of 1 running\./,
     command: /^jobs limit default --running 2$/,
-    why:
-      /at its limit: 1 of 1 running\. The longest: Hang \S+ has run for \S+ on \S+ jobs limit default --running 2 raises/,
+    why: /at its limit: 1 of 1 running\. .*jobs limit default --running 2 raises/,
     sample: /^jobs_queue_limited\{queue="default"\} 1$/m,
     rule: "JobsQueueAtLimit",
   },

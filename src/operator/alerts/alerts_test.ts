@@ -375,6 +375,16 @@ Deno.test("names the job that a queue waits for: the longest of busy processors,
     "It is at its limit: 1 of 1 running. The longest: Hang h1 has run for 1m30s on web1:7:a.",
     "jobs limit default --running 2",
   ]]);
+  // It may have ended since the heartbeat.
+  const short = { ...busy, work: [{ ...work[0]!, since: NOW - 9_999 }] };
+  assertEquals(
+    alerts({ stats: { ...STATS, queues: [{ ...behind, limit }] }, workers: [short] })[0]!.detail,
+    "It is at its limit: 1 of 1 running.",
+  );
+  assertEquals(words(alerts({ stats: { ...STATS, queues: [behind] }, workers: [short] }))[0]!.slice(1), [
+    "All processors are busy, none of them for long. Add workers, or raise their concurrency.",
+    "jobs workers",
+  ]);
   const raise = (more: object) => {
     const queues = [{ ...behind, limit: { taken: 0, started: 0, freeInMs: undefined, ...more } }];
     return alerts({ stats: { ...STATS, queues }, workers: [busy] })[0]!.command;

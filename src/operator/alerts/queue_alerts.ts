@@ -6,7 +6,7 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { blockersOf } from "../../store/ops/blockers.ts";
-import { longestRunning } from "../../store/ops/stalls.ts";
+import { LONG_RUN_MS, longRunning } from "../../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
@@ -125,7 +125,7 @@ function behindAlert(queue: QueueInfo, { workers, stats, now }: Situation): Aler
   } as const;
   const blockers = blockersOf({ queue: name }, { workers, queues: stats.queues });
   if (blockers.some(({ is }) => is === "limited")) {
-    const longest = longestRunning(workers.filter(({ alive }) => alive), name);
+    const longest = longRunning(workers.filter(({ alive }) => alive), name, now);
     return {
       ...alert,
       detail: `It is at its limit: ${limitUse(limit!)}.${
@@ -138,6 +138,10 @@ function behindAlert(queue: QueueInfo, { workers, stats, now }: Situation): Aler
   const busy = blockers.find((blocker) => "stall" in blocker);
   if (busy?.stall === undefined) {
     return { ...alert, detail: "Jobs arrive faster than its workers process them.", command: "jobs workers" };
+  }
+  if (busy.is === "busy" && busy.stall.is === "running" && now - busy.stall.since < LONG_RUN_MS) {
+    const detail = "All processors are busy, none of them for long. Add workers, or raise their concurrency.";
+    return { ...alert, detail, command: "jobs workers" };
   }
   return {
     ...alert,

@@ -51,6 +51,15 @@ export function blockedStall({ id, blocked }: StallingWorker): Stall | undefined
   };
 }
 
+/** A job that has run for less isn't why others wait. It may have ended since its worker's heartbeat. */
+export const LONG_RUN_MS = 10_000;
+
+/** Returns the job of a queue that has run longest on these workers; undefined if none has run for {@linkcode LONG_RUN_MS}. */
+export function longRunning(workers: readonly StallingWorker[], queue: string, now: number): Stall | undefined {
+  const longest = longestRunning(workers, queue);
+  return longest !== undefined && now - longest.since >= LONG_RUN_MS ? longest : undefined;
+}
+
 /** Returns the job of these workers that has run longest, or the one of a queue; undefined if none runs. */
 export function longestRunning(workers: readonly StallingWorker[], queue?: string): Stall | undefined {
   const running = workers.flatMap((worker) =>
