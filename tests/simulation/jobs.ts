@@ -42,12 +42,12 @@ export type StepPlan =
   | { readonly kind: "sleep"; readonly ms: number }
   | { readonly kind: "wait"; readonly key: string; readonly ms: number }
   | { readonly kind: "child"; readonly job: JobPlan }
-  | { readonly kind: "both"; readonly ms: number };
+  | { readonly kind: "both"; readonly ms: number; readonly child?: JobPlan };
 
 const RETRY = { backoff: { type: "fixed", base: 1 } } as const;
 
 export function randomJob(random: Random, id: string, { member = false } = {}): JobPlan {
-  const ms = random.pick([0, 5, 100, 200, 200, 1_000, 2_000, 5_000]);
+  const ms = random.pick([0, 5, 100, 200, 200, 1_200, 2_000, 5_000]);
   const fails = random.chance(0.25) ? random.between(1, 3) : 0;
   const end = random.chance(0.1) ? random.pick(["discard", "kill", "snooze", "crash"] as const) : undefined;
   const spec = { ms, ...(random.chance(0.2) && { deaf: true }), ...(fails && { fails }), ...(end && { end }) };
@@ -172,6 +172,13 @@ export function handlersOn(machine: Machine, model: Model): Registry {
             await body(attempt);
             return `${name} at ${machine.world.time}`;
           }, retry > 0 ? { retry, backoff: 1 } : {}).then((value) => model.steps.returned(id, name, run, value));
+        const child = async (name: string, job: JobPlan) => {
+          model.steps.waits(name, run);
+          const value = await ctx.run(name, "Work", [job.id, job.spec], job.options).catch((error: Error) => {
+            if (error.name !== "ChildFailed") throw error;
+          });
+          model.steps.childEnded(id, run, name, job, model.steps.returned(id, name, run, value));
+        };
         const sleep = async (name: string, ms: number) => {
           model.steps.waits(name, run);
           await ctx.sleep(name, ms / 1_000);
@@ -197,20 +204,15 @@ export function handlersOn(machine: Machine, model: Model): Registry {
               else model.steps.timedOut(id, name, run, step.ms);
               break;
             }
-            case "child": {
-              const { id: child, spec, options } = step.job;
-              model.steps.waits(name, run);
-              const value = await ctx.run(name, "Work", [child, spec], options).catch((error: Error) => {
-                if (error.name !== "ChildFailed") throw error;
-              });
-              model.steps.childEnded(id, run, name, step.job, model.steps.returned(id, name, run, value));
+            case "child":
+              await child(name, step.job);
               break;
-            }
             case "both":
               await Promise.all([
                 once(`${name}a`, () => nap(ctx, step)),
                 sleep(`${name}b`, 1_000),
                 once(`${name}c`, () => nap(ctx, { ms: 100 })),
+                ...(step.child ? [child(`child of ${name}`, step.child)] : []),
               ]);
           }
         }

@@ -9,8 +9,8 @@ import { StoreError } from "../../src/store/port/errors.ts";
 import type { Topic } from "../../src/store/port/watch.ts";
 import type { Machine } from "./world.ts";
 
-/** A fault of one call. */
-export type CallFault = "lost before" | "lost after" | "late";
+/** A fault of one call; the last one only of a take. */
+export type CallFault = "lost before" | "lost after" | "late" | "late take";
 
 /** The parts of the store whose properties are verbs. */
 const PARTS = [
@@ -137,12 +137,15 @@ export class Link {
   }
 
   /** Returns the fault that the next call meets. */
-  faultOf(label: string): CallFault | undefined {
+  faultOf(label: string): Exclude<CallFault, "late take"> | undefined {
     if (label === "workers.collect" && this.machine.world.time < this.#commandsLostUntil) return "lost after";
-    if (this.faults.length === 0 || this.faults[0] === "lost after" && ALWAYS_ANSWERED.has(label)) return undefined;
+    const [first] = this.faults;
+    if (first === "lost after" && ALWAYS_ANSWERED.has(label) || first === "late take" && !label.endsWith("take")) {
+      return;
+    }
     const fault = this.faults.shift();
     if (fault !== undefined) this.observer.faulted();
-    return fault;
+    return fault === "late take" ? "late" : fault;
   }
 
   /** Returns how much longer a late message is under way. */

@@ -278,7 +278,10 @@ export class Model {
   touchSteps(id: string): void {
     this.touched.add(id);
     this.steps.touched(id);
-    for (const step of this.sagas.get(id)!.steps) if (step.kind === "child") this.touched.add(step.job.id);
+    for (const step of this.sagas.get(id)!.steps) {
+      const child = step.kind === "child" ? step.job : step.kind === "both" ? step.child : undefined;
+      if (child) this.touched.add(child.id);
+    }
   }
 
   /** Notes that a machine was killed: its runs never end. */

@@ -213,9 +213,12 @@ export class Places {
     for (const link of this.#links) link.cut(this.#outageUntil);
   }
 
-  /** Whether no worker is frozen. */
+  /** Whether no worker is frozen or starts, and the program and its server run. */
   get areAwake(): boolean {
-    return this.#places.every(({ machine }) => machine.state !== "frozen");
+    return this.remote?.isUp !== false &&
+      this.#places.every(({ machine: { state }, launcher }) =>
+        state === "dead" || state === "running" && launcher !== undefined
+      );
   }
 
   /** Whether none of these workers was killed: the others have forgotten those. */
@@ -239,6 +242,7 @@ export class Places {
 
   /** Stops all workers. Returns a function that returns how many have not stopped. */
   stopAll(): () => number {
+    this.#isStopped = true;
     let left = 0;
     if (this.remote) {
       left++;

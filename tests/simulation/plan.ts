@@ -159,7 +159,11 @@ function migration(random: Random): Act[] {
   const at = when(random) + 500;
   const cancel: Act = { at: at - 100, do: "edit", how: "cancel", nth: random.between(0, 20), mishap: "lost" };
   const child = randomJob(random, "mc0", { member: true });
-  const parent: Act = { at: at - 200, do: "steps", id: "m", steps: [{ kind: "child", job: child }], expires: false };
+  // Half of the time the parent still runs, and its child is to come: then the child is migrated first.
+  const step: StepPlan = random.chance(0.5)
+    ? { kind: "child", job: child }
+    : { kind: "both", ms: 5_000, child: { ...child, options: { ...child.options, in: 1 } } };
+  const parent: Act = { at: at - 200, do: "steps", id: "m", steps: [step], expires: false };
   const before = [cancel, parent].filter(() => random.chance(0.5));
   return [...before, { at, do: "migrate", serves: random.chance(0.5) }];
 }
@@ -203,7 +207,7 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], at: number,
       return [{ at, do: "freeze", of, forMs: random.pick([500, 3_000, 8_000, 16_000]), inTake: random.chance(0.3) }];
     case "call": {
       const places = Array.from({ length: workers }, (_, i) => i);
-      const fault = random.pick(["lost before", "lost after", "lost after", "late"] as const);
+      const fault = random.pick(["lost before", "lost after", "lost after", "late", "late take"] as const);
       return Array.from(
         { length: random.pick([1, 1, 5]) },
         () => ({ at, do: "call", of: random.pick(["client", "operator", ...places, ...places]), fault }),
@@ -220,8 +224,13 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], at: number,
         of: random.pick([of, "store", "all"]),
         byMs: random.pick([-MAX_JUMP_MS, -3_000, 3_000, MAX_JUMP_MS]),
       }];
-    case "operator":
-      return [{ at, ...operatorAct(random, of) }];
+    case "operator": {
+      const deed = operatorAct(random, of);
+      if (deed.do !== "edit" || !deed.mishap?.includes("stop")) return [{ at, ...deed }];
+      // A job that outlasts the stop of its worker.
+      const job: JobPlan = { id: `x${random.word()}`, spec: { ms: 5_000 }, options: { queue: "high", retry: 2 } };
+      return [{ at: at - 200, do: "push", job }, { at, ...deed }];
+    }
   }
 }
 

@@ -51,6 +51,11 @@ export class Remote {
     return this.#program?.link;
   }
 
+  /** Whether both processes run. */
+  get isUp(): boolean {
+    return [this.#server, this.#program].every((side) => side?.machine.state === "running");
+  }
+
   /** Ends both processes at once. */
   kill(): void {
     this.#isStopped = true;

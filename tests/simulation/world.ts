@@ -18,6 +18,7 @@ const { runMicrotasks } = (Deno as any)[(Deno as any).internal].core;
 const BEGINNING = Date.UTC(2026, 0, 1);
 /** The store is compared with itself after this many events. */
 const CHECK_EVERY = 40;
+const MIN_SLEEP_MS = 0.001;
 /** More events in one virtual second are a loop that never rests. */
 const MAX_EVENTS_PER_SECOND = 20_000;
 
@@ -253,7 +254,8 @@ export class Machine {
         signal?.removeEventListener("abort", wake);
         resolve();
       };
-      const cancel = this.world.at(this.world.time + Math.max(0, ms), this, wake);
+      // A timer of less than the resolution of the clock would never get past it.
+      const cancel = this.world.at(this.world.time + Math.max(MIN_SLEEP_MS, ms), this, wake);
       signal?.addEventListener("abort", wake, { once: true });
     });
   }
