@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { jobsCommand } from "../../tests/support/command.ts";
 import { VERSION } from "../version.ts";
-
-const ROOT = new URL("../../", import.meta.url).pathname;
 
 /** The end of a command. */
 interface Ended {
@@ -23,8 +22,9 @@ async function workplace(
 function start(cwd: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Deno.ChildProcess {
   const kept = Object.fromEntries(["HOME", "PATH", "DENO_DIR"].map((name) => [name, Deno.env.get(name) ?? ""]));
   if (kept["DENO_DIR"] === "") delete kept["DENO_DIR"];
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-prompt", "--config", `${ROOT}deno.json`, `${ROOT}main.ts`, ...args],
+  const [program, ...first] = jobsCommand();
+  return new Deno.Command(program, {
+    args: [...first, ...args],
     cwd,
     clearEnv: true,
     env: { ...kept, NO_COLOR: "1", XDG_STATE_HOME: cwd, ...env },
@@ -165,8 +165,9 @@ Deno.test("hides passwords in doctor", async () => {
   await using place = await workplace();
   const users = "bob-and-hash,ann:reader:bob-and-hash,bob-and-hash:reader";
   const env = { JOBS_WEB_USERS: users, JOBS_STORE: "redis://bob:pass-word@127.0.0.1:1/0" };
-  for (const more of [[], ["--json"]]) {
-    const { code, stdout, stderr } = await jobs(place.path, ["doctor", ...more], env);
+  // Each waits for the store, which is down.
+  for (const run of [[], ["--json"]].map((more) => jobs(place.path, ["doctor", ...more], env))) {
+    const { code, stdout, stderr } = await run;
     assertEquals(code, 1);
     assertStringIncludes(stdout, "redis://bob:***@127.0.0.1:1/0");
     assertStringIncludes(stdout, "ann:reader:***");

@@ -133,16 +133,20 @@ export class FakeClient extends Client {
    * advances to the time of each job, and in the end to `until`.
    *
    * @param options.until the time to advance to: a duration such as `7d`, or a Date. Default: now
+   * @param options.maxAttempts more attempts are an error, because a job seems to push itself forever. Default: 10,000
    * @returns the number of attempts
-   * @throws {Error} if the class of a job is not among the client's `jobs`, its `retryIn` is invalid, or after 10,000 attempts
+   * @throws {Error} if the class of a job is not among the client's `jobs`, or its `retryIn` is invalid
    */
-  async drain({ until }: { readonly until?: number | string | Date } = {}): Promise<number> {
+  async drain(
+    { until, maxAttempts = MAX_ATTEMPTS }: { readonly until?: number | string | Date; readonly maxAttempts?: number } =
+      {},
+  ): Promise<number> {
     const end = until instanceof Date
       ? until.getTime()
       : this.#clock.now() + (until === undefined ? 0 : parseDuration(String(until)));
     let attempts = 0;
     for (let lease = await this.#worker.next(end); lease; lease = await this.#worker.next(end)) {
-      if (++attempts > MAX_ATTEMPTS) throw new Error(`More than ${MAX_ATTEMPTS} attempts: a job pushes itself forever`);
+      if (++attempts > maxAttempts) throw new Error(`More than ${maxAttempts} attempts: a job pushes itself forever`);
       await this.#run(lease, parsePayload(lease.payload)!);
     }
     this.#clock.pass(Math.max(0, end - this.#clock.now()));
