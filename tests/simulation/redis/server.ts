@@ -10,6 +10,7 @@ import { Connection } from "../../../src/store/redis/client/connection.ts";
 import type { Arg } from "../../../src/store/redis/client/encode.ts";
 import { RedisError } from "../../../src/store/redis/client/errors.ts";
 import { SCRIPTS } from "../../../src/store/redis/client/scripts.ts";
+import { until } from "../../support/eventually.ts";
 import { type RedisServer, startRedis } from "../../support/redis.ts";
 import type { World } from "../world.ts";
 import judge from "./judge.lua" with { type: "text" };
@@ -113,10 +114,15 @@ export class SimulatedServer implements AsyncDisposable {
   }
 
   static async open(): Promise<SimulatedServer> {
-    const socket = "redis.sock";
-    const server = await startRedis({ config: { ...CONFIG, unixsocket: socket } });
+    const server = await startRedis({ config: { ...CONFIG, unixsocket: "redis.sock" } });
+    const path = `${server.dir}/redis.sock`;
+    // It listens there after its port.
+    await until(
+      () => Deno.connect({ transport: "unix", path }).then((one) => one.close() ?? true, () => false),
+      "Redis listens",
+    );
     const connection = await Connection.connect({
-      ...{ endpoint: { path: `${server.dir}/${socket}` }, login: {}, database: 0, name: "simulation" },
+      ...{ endpoint: { path }, login: {}, database: 0, name: "simulation" },
       replyTimeoutMs: REPLY_TIMEOUT_MS,
     }, new AbortController().signal);
     const load = async (text: string) => await connection.send(["SCRIPT", "LOAD", text]) as string;
