@@ -4,6 +4,7 @@
  *     deno run -A tests/bench/scheduled.ts STORE-URL [COUNT] [PER-SECOND]
  */
 import { Client } from "../../src/client/client.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 import { openStore } from "../../src/store/open.ts";
 import { type Delays, preciseNow, startObserved } from "./observed_worker.ts";
 
@@ -15,15 +16,14 @@ export interface ScheduledResult extends Delays {
 /** The first job is due after this time, in which all are pushed. */
 const LEAD_MS = 5_000;
 
-if (import.meta.main) {
-  const [url, count = "10000", perSecond = "1000"] = Deno.args;
-  await using store = await openStore(url!);
-  const client = new Client({ store, onUnregistered: () => {} });
+/** Pushes jobs that are due at this rate, and measures how late a worker starts them. */
+export async function measureScheduled(store: Store, count: number, perSecond: number): Promise<ScheduledResult> {
+  const client = new Client({ store });
   await using worker = await startObserved(store);
   const first = Math.ceil(preciseNow()) + LEAD_MS;
   const jobs = function* () {
-    for (let i = 0; i < Number(count); i++) {
-      const due = first + Math.round(i * 1_000 / Number(perSecond));
+    for (let i = 0; i < count; i++) {
+      const due = first + Math.round(i * 1_000 / perSecond);
       yield { class: "Stamp", args: [due], at: new Date(due) };
     }
   };
@@ -31,8 +31,13 @@ if (import.meta.main) {
   if (preciseNow() > first) throw new Error(`Pushing took longer than ${LEAD_MS} ms`);
   await new Promise((resolve) => setTimeout(resolve, first - preciseNow()));
   const before = await worker.cpuMs();
-  await new Promise((resolve) => setTimeout(resolve, Number(count) / Number(perSecond) * 1_000));
-  const delays = await worker.report(client, Number(count));
-  const cpuMicros = Math.round((await worker.cpuMs() - before) * 1_000 / Number(count));
-  console.log(JSON.stringify({ ...delays, cpuMicros } satisfies ScheduledResult));
+  await new Promise((resolve) => setTimeout(resolve, count / perSecond * 1_000));
+  const delays = await worker.report(client, count);
+  return { ...delays, cpuMicros: Math.round((await worker.cpuMs() - before) * 1_000 / count) };
+}
+
+if (import.meta.main) {
+  const [url, count = "10000", perSecond = "1000"] = Deno.args;
+  await using store = await openStore(url!);
+  console.log(JSON.stringify(await measureScheduled(store, Number(count), Number(perSecond))));
 }

@@ -84,7 +84,7 @@ async function median(times: number, run: (index: number) => Promise<unknown>): 
 }
 
 /** Returns the size of the store: memory of Redis, pages of SQLite, the database of PostgreSQL. */
-async function sizeOf(url: string): Promise<number> {
+export async function sizeOf(url: string): Promise<number> {
   if (url.startsWith("redis")) {
     const connection = await connectTo(Number(new URL(url).port));
     const info = String(await connection.send(["INFO", "memory"]));

@@ -97,6 +97,7 @@ const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     ...["flows", "flows/:id/cancel", "flows/:id/retry", "cron", "cron/:name/edit", "cron/:name/run"]
       .map((path) => `/api/v1/${path}`),
     ...["cron/:name/pause", "cron/:name/resume", "cron/:name/remove"].map((path) => `/api/v1/${path}`),
+    ...["add", "pause", "resume", "remove"].map((verb) => `/api/v1/cron-bulk/${verb}`),
   ].map((path) => `POST ${path}`).concat(
     ["/push", "/jobs/:jid/edit", "/cron-new", "/cron/:name/edit"].map((path) => `GET ${path}`),
   ),

@@ -164,3 +164,78 @@ onBothStores(
     assertEquals((await someone.api("POST", "/cron", { name: "fixed", class: "A", every: "5m" })).status, 422);
   },
 );
+
+onBothStores("the form has the bounds of an entry and its tags", async ({ store, visitor }) => {
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  const someone = visitor();
+  const fields = {
+    ...{ name: "bounded", rule: "0 9 * * *", class: "Report", args: "[]", tags: "reports, daily", spread: "10m" },
+    ...{ start: "2099-01-01T00:00:00Z", count: "3" },
+  };
+  const wrong = await someone.submit("/cron-new", { ...fields, start: "soon", count: "x", spread: "2d" }, "/cron-new");
+  assertEquals(wrong.status, 422);
+  for (const name of ["start", "count", "spread"]) assertStringIncludes(wrong.text, `id="${name}-error"`);
+  await someone.submit("/cron-new", fields, "/cron-new");
+  const stored = async () => {
+    const { start, end, spread, tags } = entryInput((await crontab.get("bounded"))!.definition!);
+    return { start, end, spread, tags };
+  };
+  const bounds = { start: "2099-01-01T00:00:00Z", end: "2099-01-03T09:00:00Z", spread: "10m" };
+  assertEquals(await stored(), { ...bounds, tags: ["reports", "daily"] });
+  const form = (await someone.visit("/cron/bounded/edit")).text;
+  for (const value of [...Object.values(bounds), "reports, daily"]) assertStringIncludes(form, `value="${value}"`);
+  const { start, spread } = bounds;
+  await someone.submit(
+    "/cron/bounded/edit",
+    { ...fields, start, spread, count: "", end: "", tags: "x" },
+    "/cron/bounded/edit",
+  );
+  assertEquals(await stored(), { start, end: undefined, spread, tags: ["x"] });
+  assertEquals((await someone.api("POST", "/cron/bounded/edit", { end: bounds.end })).status, 200);
+  assertEquals((await someone.api("POST", "/cron/bounded/edit", { count: 2 })).status, 200);
+  assertEquals((await stored()).end, "2099-01-02T09:00:00Z");
+});
+
+onBothStores("the API adds, pauses, resumes and removes many entries", async ({ store, visitor }) => {
+  const crontab = new Crontab({ store, client: new Client({ store }) });
+  const someone = visitor();
+  const bulk = async (verb: string, body: unknown) => {
+    const { status, value } = await someone.api("POST", `/cron-bulk/${verb}`, body);
+    return [status, value.count ?? value.error.message];
+  };
+  const entries = Array.from(
+    { length: 120 },
+    (_, i) => ({ name: `acme:${i}`, every: "1h", class: "Report", tags: [`t${i % 2}`] }),
+  );
+  assertEquals(await bulk("add", { entries: [...entries, { name: "other", every: "1h", class: "Report" }] }), [
+    200,
+    121,
+  ]);
+  assertEquals(await bulk("add", { entries, replace: true }), [200, 0]);
+  const [taken, why] = await bulk("add", { entries });
+  assertEquals(taken, 422);
+  assertStringIncludes(why, '"acme:0" already exists');
+  const [invalid, problems] = await bulk("add", {
+    entries: [{ name: "new", every: "1h", class: "Report" }, { name: "x" }],
+  });
+  assertEquals(invalid, 422);
+  assertStringIncludes(problems, 'neither "rule" nor "every"');
+  assertEquals(await crontab.get("new"), undefined, "none is added");
+  assertEquals((await bulk("add", { entries: Array(1_001).fill(entries[0]) }))[0], 422);
+  assertEquals(await bulk("pause", { prefix: "acme:" }), [200, 120]);
+  assertEquals(await bulk("resume", { prefix: "acme:", tag: "t1" }), [200, 60]);
+  assertEquals((await bulk("pause", {}))[0], 422);
+  const [unsure, question] = await bulk("remove", { prefix: "acme:", confirm: false });
+  assertEquals(unsure, 422);
+  assertStringIncludes(question, 'all entries with prefix acme:; confirm it with "confirm": true');
+  assertEquals((await bulk("remove", { prefix: "acme:" }))[0], 422);
+  assertEquals(await bulk("remove", { prefix: "acme:", confirm: true }), [200, 120]);
+  assertEquals((await crontab.page()).entries.map(({ name }) => name), ["other"]);
+  const deeds = (await readEvents(store)).events.filter(({ outcome }) => outcome === undefined);
+  assertEquals(deeds.map(({ action, target, count }) => [action, target, count]), [
+    ["cron remove", "prefix acme:", 120],
+    ["cron resume", "prefix acme:, tag t1", 60],
+    ["cron pause", "prefix acme:", 120],
+    ["cron add", "121 entries", 121],
+  ]);
+});

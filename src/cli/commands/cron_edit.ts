@@ -1,6 +1,7 @@
 /** `jobs cron run|pause|resume|add|remove`. @module */
-import { type Action, type ClientTools, Refused } from "../../operator/actions/action.ts";
+import { type Action, type AnyAction, type ClientTools, Refused } from "../../operator/actions/action.ts";
 import { addCron, InvalidCronEntry, pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
+import { filterText, pauseCrons, removeCrons, resumeCrons } from "../../operator/actions/cron_bulk.ts";
 import type { CronFilter } from "../../client/crontab_edits.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import type { AuditEvent } from "../../store/admin/audit.ts";
@@ -72,9 +73,9 @@ const SELECTION = { prefix: { takes: "text" }, tag: { takes: "text" } } as const
 /** The options that select entries, by command. */
 const SELECTS = { run: {}, pause: SELECTION, resume: SELECTION, remove: { ...SELECTION, ...YES } } as const;
 const MANY = {
-  pause: { verb: "pauseMany", past: "Paused" },
-  resume: { verb: "resumeMany", past: "Resumed" },
-  remove: { verb: "removeMany", past: "Removed" },
+  pause: { action: pauseCrons, past: "Paused" },
+  resume: { action: resumeCrons, past: "Resumed" },
+  remove: { action: removeCrons, past: "Removed" },
 } as const;
 
 /** Changes the entries with a prefix or a tag. */
@@ -83,15 +84,13 @@ async function changeMany(
   flags: ConfigFlags & Flags & { readonly yes: boolean },
   filter: CronFilter,
 ): Promise<number> {
-  const { verb, past } = MANY[command];
-  const { prefix = "", tag = "" } = filter;
-  const target = [prefix && `prefix ${prefix}`, tag && `tag ${tag}`].filter(Boolean).join(", ");
-  if (command === "remove") confirm("Remove", `all cron entries with ${target}`, flags);
-  const count = await withCrontab(flags, async ({ crontab }, store) => {
-    const count = await crontab[verb](filter);
-    if (count > 0) await recordHere(store, { action: `cron ${command}`, target, count });
-    return count;
-  });
+  const { action, past } = MANY[command];
+  if (command === "remove") confirm("Remove", `all cron entries with ${filterText(filter)}`, flags);
+  const { count } = await withCrontab(
+    flags,
+    (parts, store) =>
+      actHere(store, action as AnyAction, { ...filter, ...(command === "remove" && { confirm: true }) }, { parts }),
+  );
   if (flags.json) printJson({ count });
   else print(`${past} ${entriesText(count)}`);
   return 0;

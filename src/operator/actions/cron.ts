@@ -15,7 +15,7 @@ import { describeSchedule, openSchedule } from "../../cron/schedule_spec.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { isoTime } from "../../text/times.ts";
 import { InvalidInput, list, object, optional } from "../shapes/shape.ts";
-import { any, boolean, choice, text, time } from "../shapes/values.ts";
+import { any, boolean, choice, integer, text, time } from "../shapes/values.ts";
 import { action, type AnyAction, type ClientTools, Refused } from "./action.ts";
 import { open } from "./inputs.ts";
 
@@ -84,8 +84,13 @@ const ENTRY = {
   rule: optional(text("cron expression: five fields, six with seconds first, or @daily and the like")),
   timezone: optional(text("time zone of the cron expression; default UTC")),
   every: optional(any("seconds, or 30s, 5m, 2h, 1d")),
+  start: optional(text("no run before: ISO 8601 with its zone")),
+  end: optional(text("no run after")),
+  count: optional(integer("this many runs from `start`, instead of `end`")),
+  spread: optional(any("shifts the runs by a time up to this, which follows from the name")),
   args: optional(list("", any(""))),
   queue: optional(text("")),
+  tags: optional(list("", text(""))),
   overlap: optional(choice(["allow", "skip", "queue-one", "replace"], "")),
   catchUp: optional(choice(["none", "last", "all"], "")),
   memo: optional(text("")),
@@ -142,7 +147,11 @@ export const editCron = action({
       : changed.every !== undefined
       ? { anchor }
       : { rule, timezone, every, anchor };
-    const given = Object.entries({ ...rest, ...when, ...changed, name }).filter(([, value]) => value !== undefined);
+    // A number of runs is stored as the time of the last one.
+    const until = changed.count !== undefined && { end: undefined };
+    const given = Object.entries({ ...rest, ...when, ...until, ...changed, name }).filter(([, value]) =>
+      value !== undefined
+    );
     const entry = Object.fromEntries(given);
     const input = (mask?.restore(entry, before) ?? entry) as CronEntryInput;
     const out = whenOf(clock, input);

@@ -11,6 +11,7 @@ Deno.test("each action that deletes says so", () => {
   assertEquals(pathsOf(({ deletes }) => deletes?.(GIVEN)), [
     "/actions",
     "/batches/{id}/cancel",
+    "/cron-bulk/remove",
     "/cron/{name}/remove",
     "/flows/{id}/cancel",
     "/jobs/{jid}/cancel",
@@ -32,7 +33,7 @@ Deno.test("an author that is limited to queues may use the actions on jobs and q
       return error instanceof Refused;
     }
   });
-  const others = ["/pause", "/resume", "/workers", "/batches", "/flows", "/cron"];
+  const others = ["/pause", "/resume", "/workers", "/batches", "/flows", "/cron", "/cron-bulk"];
   assertEquals(refused, pathsOf(({ path }) => others.some((other) => path === other || path.startsWith(`${other}/`))));
   for (const one of ACTIONS) {
     if (!one.path.startsWith("/queues/")) continue;

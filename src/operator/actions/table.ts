@@ -6,6 +6,7 @@
 import type { AnyAction } from "./action.ts";
 import { batchActions } from "./batches.ts";
 import { cronActions } from "./cron.ts";
+import { cronBulkActions } from "./cron_bulk.ts";
 import { jobActions } from "./jobs.ts";
 import { pushActions } from "./pushes.ts";
 import { queueActions } from "./queues.ts";
@@ -21,4 +22,5 @@ export const ACTIONS: readonly AnyAction[] = [
   ...stepActions,
   ...batchActions,
   ...cronActions,
+  ...cronBulkActions,
 ];

@@ -27,6 +27,11 @@ export function doneShape(past: string, about: string) {
   return object("", { [past]: text(about) });
 }
 
+/** The number of changed things. @param what how it ends: `entries were paused` */
+export function countShape(what: string) {
+  return object("", { count: integer(`how many ${what}`) });
+}
+
 /** Returns the result of a command that changes queues: `paused`. */
 export function queuesShape(past: string) {
   return object("", {

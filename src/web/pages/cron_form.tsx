@@ -38,10 +38,16 @@ export interface CronFields {
   readonly class: string;
   readonly args: string;
   readonly queue: string;
+  readonly tags: string;
+  readonly start: string;
+  readonly end: string;
+  readonly count: string;
+  readonly spread: string;
 }
 
-const FIELDS = ["name", "rule", "every", "timezone", "class", "args", "queue"] as const;
-const EMPTY: CronFields = { name: "", rule: "", every: "", timezone: "", class: "", args: "[]", queue: "" };
+const TIMES = ["rule", "every", "timezone", "start", "end", "count", "spread"] as const;
+const FIELDS = ["name", ...TIMES, "class", "args", "queue", "tags"] as const;
+const EMPTY = Object.fromEntries(FIELDS.map((name) => [name, name === "args" ? "[]" : ""])) as unknown as CronFields;
 
 /** Adds the forms. */
 export function cronFormRoutes(app: Hono<WebEnv>, services: Services): void {
@@ -63,16 +69,13 @@ function fieldsOf(definition: CronDefinition, services: Services): CronFields {
   if (!services.mask.showsWhole(definition.args)) {
     throw new HttpError(422, "The arguments are too large to be edited here; use jobs cron edit");
   }
-  const { name, rule, every, timezone, args, queue } = services.mask.value(entryInput(definition)) as CronEntryInput;
-  return {
-    name,
-    rule: rule ?? "",
-    every: text(every),
-    timezone: timezone ?? "",
-    class: definition.class,
-    args: document(args),
-    queue: queue ?? "",
-  };
+  const input = services.mask.value(entryInput(definition)) as CronEntryInput;
+  const { name, args, queue, tags = [] } = input;
+  const times = Object.fromEntries(TIMES.map((field) => [field, text(input[field])])) as Pick<
+    CronFields,
+    typeof TIMES[number]
+  >;
+  return { name, ...times, class: definition.class, args: document(args), queue: queue ?? "", tags: tags.join(", ") };
 }
 
 /** Saves the entry. Shows the form again after an error, or to check the entry. */
@@ -117,9 +120,15 @@ function cronErrors(error: unknown): FieldErrors {
 }
 
 /** Returns the entry. An empty text removes the field. */
-function inputOf({ args, ...fields }: CronFields): CronEntryInput {
+function inputOf({ args, tags, count, ...fields }: CronFields): CronEntryInput {
   const given = Object.entries(fields).map(([name, value]) => [name, value === "" ? undefined : value]);
-  return { ...Object.fromEntries(given), args: parseArgs(args) };
+  const list = tags.split(/[\s,]+/).filter((tag) => tag !== "");
+  return {
+    ...Object.fromEntries(given),
+    args: parseArgs(args),
+    tags: list.length > 0 ? list : undefined,
+    count: count === "" ? undefined : /^\d+$/.test(count) ? Number(count) : count,
+  };
 }
 
 function CronFormPage({ view, fields, classes, editing, errors = {}, preview }: {
@@ -175,6 +184,46 @@ function CronFormPage({ view, fields, classes, editing, errors = {}, preview }: 
         />
         <ClassFields texts={fields} errors={errors} classes={classes} />
         <QueueField view={view} texts={fields} errors={errors} placeholder="default" />
+        <Field
+          label="Tags"
+          name="tags"
+          value={fields.tags}
+          help="Of its jobs, too. Separated by commas or blanks."
+          errors={errors}
+          attributes={{ placeholder: "reports" }}
+        />
+        <Field
+          label="Start"
+          name="start"
+          value={fields.start}
+          help="No run before this time."
+          errors={errors}
+          attributes={{ placeholder: "2026-12-01T06:00:00Z" }}
+        />
+        <Field
+          label="End"
+          name="end"
+          value={fields.end}
+          help="No run after this time."
+          errors={errors}
+          attributes={{ placeholder: "2026-12-31T18:00:00Z" }}
+        />
+        <Field
+          label="Number of runs"
+          name="count"
+          value={fields.count}
+          help="From the start, instead of an end."
+          errors={errors}
+          attributes={{ inputmode: "numeric" }}
+        />
+        <Field
+          label="Spread"
+          name="spread"
+          value={fields.spread}
+          help="Shifts the runs by a time up to this, which follows from the name."
+          errors={errors}
+          attributes={{ placeholder: "10m" }}
+        />
         <div class="buttons">
           <button type="submit" class="primary">{editing === undefined ? "Add" : "Save"}</button>
           <button type="submit" name="do" value="check">Check</button>
