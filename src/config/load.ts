@@ -246,7 +246,9 @@ function findFile({ systemFolder, env }: ConfigSources): string | undefined {
       if (!Deno.statSync(name).isFile) continue;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) continue;
-      throw new ConfigError(`${name}: ${(error as Error).message}`);
+      // The user can't enter the working directory: `sudo -u jobs jobs stats` in root's home.
+      if (error instanceof Deno.errors.PermissionDenied && !name.startsWith("/")) continue;
+      throw new ConfigError(`Can't read configuration file "${name}": ${whyUnreadable(error)}`);
     }
     // The machine's folder is root's.
     const why = name.startsWith("/") ? undefined : whyUntrusted(name, env);

@@ -154,6 +154,8 @@ Deno.test("the Debian package installs, runs, upgrades without losing a job, and
   const asJobs = (line: string) =>
     `setpriv --reuid=jobs --regid=jobs --init-groups env HOME=/var/lib/jobs bash -lc '${line}'`;
   assertEquals(await machine.must(asJobs("env jobs push Greet ann --wait 2>/dev/null")), '"Hello ann"');
+  // From a folder that the service's user can't enter, such as root's home.
+  await machine.must(`install -d -m 700 /srv/root && cd /srv/root && ${asJobs("env jobs stats")}`);
 
   // `jobs` is also a builtin of the shell: login shells have a function that distinguishes both.
   assertEquals(
