@@ -37,9 +37,10 @@ const OCI = "application/vnd.oci.image";
 /** Makes the image from its layers, the lowest first. */
 export function image(layers: readonly (readonly Member[])[], { architecture, config, name }: ImageOptions): Image {
   const blobs = new Map<string, Uint8Array>();
+  const pathOf = (digest: string) => `blobs/${digest.replace(":", "/")}`;
   const add = (mediaType: string, content: Uint8Array): Descriptor => {
     const digest = sha256(content);
-    blobs.set(`blobs/${digest.replace(":", "/")}`, content);
+    blobs.set(pathOf(digest), content);
     return { mediaType, digest, size: content.length };
   };
   const archives = layers.map(tar);
@@ -64,9 +65,16 @@ export function image(layers: readonly (readonly Member[])[], { architecture, co
       },
     }],
   };
+  // Docker without the image store of containerd reads this file alone. Before Docker 29, that is the default.
+  const docker = [{
+    Config: pathOf(configuration.digest),
+    RepoTags: [name],
+    Layers: packed.map(({ digest }) => pathOf(digest)),
+  }];
   const archive = tar([
     file("oci-layout", json({ imageLayoutVersion: "1.0.0" })),
     file("index.json", json(index)),
+    file("manifest.json", json(docker)),
     { path: "blobs", mode: 0o755, owner: 0 },
     { path: "blobs/sha256", mode: 0o755, owner: 0 },
     ...[...blobs].map(([path, content]) => file(path, content)),

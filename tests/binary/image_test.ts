@@ -57,6 +57,9 @@ Deno.test("the archive is an OCI image: each blob matches its digest, and the la
   assertEquals(config.config.Entrypoint, ["/usr/bin/jobs"]);
   const version = JSON.parse((await jobs(["version", "--json"])).stdout);
   assertEquals(config.config, containerConfig(version.jobs, version.commit));
+  const layers = manifest.layers.map(({ digest }: { digest: string }) => blob(digest));
+  const docker = { Config: blob(manifest.config.digest), RepoTags: [`jobs:${version.jobs}`], Layers: layers };
+  assertEquals(await read("manifest.json"), [docker], "docker load without containerd's store reads it");
   for (const [i, layer] of manifest.layers.entries()) {
     const unpacked = `${folder.path}/layer`;
     await runHere("sh", ["-c", `gunzip <"$0" >"$1"`, `${folder.path}/${blob(layer.digest)}`, unpacked]);
