@@ -124,13 +124,13 @@ Maintainer: The jobs maintainers <maintainers@jobs.invalid>
 Installed-Size: ${kilobytes}
 Depends: libc6 (>= 2.27), libgcc-s1, passwd
 Recommends: ca-certificates
-Suggests: redis-server (>= 5:7.0)
+Suggests: redis-server (>= 5:7.0), postgresql (>= 14)
 Section: admin
 Priority: optional
 Description: background jobs in one executable
  Enqueues, schedules and processes background jobs, with retries, cron, a
- dashboard and metrics. Jobs are stored in SQLite, or in Redis in Sidekiq's
- format. Handlers are JavaScript, TypeScript or any program.
+ dashboard and metrics. Jobs are stored in SQLite, in PostgreSQL, or in Redis
+ in Sidekiq's format. Handlers are JavaScript, TypeScript or any program.
 `;
 }
 

@@ -109,7 +109,9 @@ function nextSteps(
     "env jobs run                      # a worker, with the dashboard on http://127.0.0.1:7433",
     "env jobs push Greet ada --wait    # in a second terminal",
     "node --test                       # or: deno test -A",
-    ...(service?.endsWith(".service") ? [`${`head -6 ${service}`.padEnd(33)} # shows how to start it as a service`] : []),
+    ...(service?.endsWith(".service")
+      ? [`${`head -6 ${service}`.padEnd(33)} # shows how to start it as a service`]
+      : []),
     ...(service?.endsWith(".yaml") ? ["docker compose up                 # in place of jobs run"] : []),
   ];
   return `Wrote ${names.join(", ")} to ${folder}\n\nNext:\n${steps.map((step) => `  ${step}`).join("\n")}`;
