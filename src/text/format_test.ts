@@ -5,7 +5,10 @@ import { relative } from "./times.ts";
 
 Deno.test("groups thousands, and lists the first of many names", () => {
   assertEquals(number(1e300), "1.00e+300");
-  assertEquals([number(0), number(1_234_567)], ["0", "1,234,567"]);
+  assertEquals([number(0), number(999), number(1_234_567)], ["0", "999", "1,234,567"]);
+  for (const value of [-1_234, -999_999, 1_000, 12_345.678, -0.5, 999_999_999_999_999]) {
+    assertEquals(number(value), value.toLocaleString("en-US"));
+  }
   assertEquals([fewOf([]), fewOf(["a", "b"]), fewOf([..."abcdefg"])], ["", "a b", "a b c d e and 2 more"]);
   assertEquals(fewOf(["a", "b"], 9), "a b and 4 more");
 });

@@ -13,16 +13,16 @@ const WIDE =
 /** Half-width forms of wide characters. */
 const HALF = /^[\uff61-\uffdc]$/u;
 /** Texts of which each character is one column wide. */
-const PLAIN = /^[ -~]*$/;
+const PLAIN = /^[ -~·–—…]*$/;
 
-/** Shared: creating one takes longer than measuring a cell. */
-const SEGMENTER = new Intl.Segmenter();
+/** Shared: creating one takes longer than measuring a cell. The first takes 15 ms, so that it is created when it is needed. */
+let segmenter: Intl.Segmenter | undefined;
 
 /** Returns the width of a text in columns. */
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of SEGMENTER.segment(text)) width += segmentWidth(segment);
+  for (const segment of graphemes(text)) width += segmentWidth(segment);
   return width;
 }
 
@@ -31,7 +31,7 @@ export function cutText(text: string, width: number): string {
   if (PLAIN.test(text)) return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
   let cut = "";
   let used = 0;
-  for (const { segment } of SEGMENTER.segment(text)) {
+  for (const segment of graphemes(text)) {
     used += segmentWidth(segment);
     if (used > width) return `${cut}…`;
     if (used < width) cut += segment;
@@ -44,7 +44,7 @@ export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   let used = 0;
-  for (const { segment } of SEGMENTER.segment(text)) {
+  for (const segment of graphemes(text)) {
     const more = segmentWidth(segment);
     if (used + more > width && line !== "") {
       lines.push(line);
@@ -54,6 +54,12 @@ export function wrapText(text: string, width: number): string[] {
     used += more;
   }
   return [...lines, line];
+}
+
+function* graphemes(text: string): Iterable<string> {
+  if (PLAIN.test(text)) return yield* text;
+  segmenter ??= new Intl.Segmenter();
+  for (const { segment } of segmenter.segment(text)) yield segment;
 }
 
 /** A grapheme, such as an emoji of a family, is as wide as its widest character. */
