@@ -207,7 +207,8 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], at: number,
       return [{ at, do: "freeze", of, forMs: random.pick([500, 3_000, 8_000, 16_000]), inTake: random.chance(0.3) }];
     case "call": {
       const places = Array.from({ length: workers }, (_, i) => i);
-      const fault = random.pick(["lost before", "lost after", "lost after", "late", "late take"] as const);
+      if (random.chance(0.1)) return lateTake(random, at, of);
+      const fault = random.pick(["lost before", "lost after", "lost after", "late"] as const);
       return Array.from(
         { length: random.pick([1, 1, 5]) },
         () => ({ at, do: "call", of: random.pick(["client", "operator", ...places, ...places]), fault }),
@@ -232,6 +233,16 @@ function troubleOf(random: Random, trouble: typeof TROUBLES[number], at: number,
       return [{ at: at - 200, do: "push", job }, { at, ...deed }];
     }
   }
+}
+
+/** Returns a take that is late, while jobs wait for it. */
+function lateTake(random: Random, at: number, of: number): Act[] {
+  const id = `l${random.word()}`;
+  const jobs = Array.from(
+    { length: 20 },
+    (_, i) => ({ id: `${id}b${i}`, spec: { ms: 5_000 }, options: { queue: "high" } }),
+  );
+  return [{ at, do: "call", of, fault: "late take" }, { at: at + random.next() * 1_000, do: "bulk", jobs }];
 }
 
 function remoteTrouble(random: Random): Deed {
