@@ -95,6 +95,26 @@ Deno.test("a transaction whose last statement failed is not reported as committe
   await client.close();
 });
 
+Deno.test("a statement with an outdated plan is repeated, and those sent with it get their answers", async () => {
+  const name = await postgres.create();
+  await postgres.sql("CREATE TABLE changing (one bigint); INSERT INTO changing VALUES (1)", name);
+  const client = await connect(postgres.url(name));
+  const ask = (n: number) => client.run(`SELECT *, $1::bigint AS asked, ${n} AS text FROM changing`, [n]);
+  const wrong: unknown[] = [];
+  const askAll = () =>
+    Promise.all(Array.from({ length: 40 }, async (_, i) => {
+      for (let round = 0; round < 10; round++) {
+        const [row] = await ask(i % 20);
+        if (row!.asked !== row!.text) wrong.push(row);
+      }
+    }));
+  await askAll();
+  await postgres.sql("ALTER TABLE changing ALTER one TYPE text", name);
+  await askAll();
+  assertEquals(wrong, []);
+  await client.close();
+});
+
 Deno.test("pushers that are gone are forgotten", async () => {
   const name = await postgres.create();
   await using store = await openStore(postgres.url(name));

@@ -20,6 +20,7 @@ export interface Tool {
 export const TOOLS: readonly Tool[] = [
   { command: "redis-server", package: "redis-server" },
   { command: "psql", package: "postgresql" },
+  { command: "pgbouncer", package: "pgbouncer" },
   { command: "ruby", package: "ruby" },
   { command: "sidekiq", package: "ruby-sidekiq" },
   { command: "django-admin", package: "python3-django" },

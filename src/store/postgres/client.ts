@@ -14,9 +14,9 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
-import { failureOf, isReadOnly, translate, unanswered } from "./errors.ts";
+import { failureOf, isReadOnly, isUnprepared, translate, unanswered } from "./errors.ts";
 import { Hosts } from "./hosts.ts";
-import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres } from "./pool.ts";
+import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, sendOnce } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
 import { encode } from "./values.ts";
 
@@ -64,6 +64,9 @@ const MAX_SESSIONS = 4;
 /** A rolled back transaction is repeated this many times. */
 const MAX_REPEATS = 20;
 
+const UNPREPARED =
+  "A pooler of PostgreSQL doesn't keep prepared statements: none are used from now on; add prepare=false to the address";
+
 /** Connections to a server. */
 export class Client {
   /** The clock of this process, for waits. The store's time is the server's. */
@@ -77,6 +80,8 @@ export class Client {
   /** The ends of earlier pools. */
   readonly #left = new Set<Promise<unknown>>();
   #losses = 0;
+  #prepares: boolean;
+  #isPooled = false;
   #downSince: number | undefined;
   readonly #closing = new AbortController();
 
@@ -84,6 +89,7 @@ export class Client {
     this.#postgres = postgres;
     this.address = address;
     this.#options = options;
+    this.#prepares = address.prepare;
     this.#hosts = new Hosts(address.hosts);
     this.#pool = this.#createPool();
     this.#sessions = this.#createSessions();
@@ -102,6 +108,24 @@ export class Client {
   /** The longest total time that a call waits for a connection. */
   get waitMs(): number {
     return this.#options.waitMs;
+  }
+
+  /**
+   * Runs the first statement, and finds out whether there is a pooler in between: it names connections by itself.
+   *
+   * @param text returns a row whose `pid` is that of the server's process
+   * @throws {StoreError} if it fails
+   */
+  async meet(text: string): Promise<Row> {
+    return await this.#attempt(async () => {
+      const pool = this.#pool;
+      const { 0: row, state } = await this.#answered(pool.unsafe(text), () => this.#leave(pool));
+      if (!this.#isPooled && row!.pid !== state.pid) {
+        this.#isPooled = true;
+        this.#leave(pool);
+      }
+      return row!;
+    }, true);
   }
 
   /**
@@ -230,6 +254,7 @@ export class Client {
         if (failure === "failed" || signal.aborted) throw translate(cause, this.address.shown);
         if (failure === "repeat") {
           if (++repeats > MAX_REPEATS) throw translate(cause, this.address.shown);
+          if (isUnprepared(cause)) this.#stopPreparing();
           await this.clock.sleep(Math.random() * pause, signal);
           continue;
         }
@@ -271,7 +296,7 @@ export class Client {
 
   async #send(on: Pool, text: string, values: readonly Value[]): Promise<readonly Row[]> {
     const encoded = values.map((value) => typeof value === "string" ? encode(value) : value);
-    return Array.from(await on.unsafe(text, encoded, { prepare: this.address.prepare }));
+    return Array.from(await sendOnce(on, text, encoded, this.#prepares));
   }
 
   #createSessions(): Sessions {
@@ -279,7 +304,12 @@ export class Client {
   }
 
   #createPool(options: Partial<PoolOptions> = {}): Pool {
-    return createPool(this.#postgres, this.address, { hosts: this.#hosts, max: MAX_CONNECTIONS, ...options });
+    return createPool(this.#postgres, this.address, {
+      hosts: this.#hosts,
+      max: MAX_CONNECTIONS,
+      isPooled: this.#isPooled,
+      ...options,
+    });
   }
 
   /** Leaves the connections to a server that became a replica, or is silent: new ones may lead to the primary. */
@@ -290,6 +320,13 @@ export class Client {
       .finally(() => this.#left.delete(left));
     this.#left.add(left);
     this.#sessions = this.#createSessions();
+  }
+
+  /** A pooler has given a transaction to another connection than the one that has prepared its statements. */
+  #stopPreparing(): void {
+    if (!this.#prepares) return;
+    this.#prepares = false;
+    this.#options.log?.("warn", UNPREPARED);
   }
 
   #noteDown(error: unknown): void {

@@ -27,8 +27,10 @@ const CONNECTION_LOST = new Set([
   ...["ECONNRESET", "EPIPE", "CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_ENDED", "ERR_SOCKET_CLOSED"],
   ...["57P01", "57P02", "57P05", "25P03", "08000", "08003", "08006", "08007", "08P01", "TIMEOUT"],
 ]);
+/** The server doesn't know a prepared statement. */
+const UNPREPARED = "26000";
 /** The transaction was rolled back, and may succeed when it is repeated: a deadlock, a conflict, a plan of an older schema. */
-const REPEAT = new Set(["40001", "40P01", "55P03", "0A000"]);
+const REPEAT = new Set(["40001", "40P01", "55P03", "0A000", UNPREPARED]);
 /** The server is a replica: another one accepts writes, or this one will. */
 export const READ_ONLY = "25006";
 
@@ -51,6 +53,11 @@ export function failureOf(error: unknown): Failure {
   if (CONNECTION_LOST.has(code)) return "unknown";
   if (code === "0A000") return messageOf(error).includes("cached plan") ? "repeat" : "failed";
   return REPEAT.has(code) ? "repeat" : "failed";
+}
+
+/** Returns whether the server doesn't know a statement that this process has prepared. */
+export function isUnprepared(error: unknown): boolean {
+  return codeOf(error) === UNPREPARED;
 }
 
 /** Returns whether the server accepts no writes: another connection may lead to one that does. */

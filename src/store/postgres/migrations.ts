@@ -123,20 +123,20 @@ async function scriptOf(client: Client, version: number | undefined, roles: bool
 /** Reads the versions of the server and of the schema. @throws {StoreError} if it isn't usable for a store */
 async function inspect(client: Client): Promise<Access & { readonly version?: number; readonly isUsable: boolean }> {
   const { schema, shown } = client.address;
-  const [server] = await client.run(
-    `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
+  const server = await client.meet(
+    `SELECT pg_backend_pid() AS pid, current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
        to_regclass('${schema}.meta') IS NOT NULL AS exists,
        has_table_privilege(to_regclass('${schema}.job'), 'INSERT') AS may_insert,
        has_function_privilege(to_regprocedure('${schema}.push_built(text)'), 'EXECUTE') AS may_push`,
   );
-  if (Number(server!.version) < MIN_SERVER) {
+  if (Number(server.version) < MIN_SERVER) {
     throw new StoreError("wrong", `PostgreSQL at "${shown}" is older than version 14; use a newer one`);
   }
-  if (server!.encoding !== "UTF8") {
-    throw new StoreError("wrong", `The database at "${shown}" has the encoding ${server!.encoding}; use one with UTF8`);
+  if (server.encoding !== "UTF8") {
+    throw new StoreError("wrong", `The database at "${shown}" has the encoding ${server.encoding}; use one with UTF8`);
   }
-  if (server!.exists !== true) return { access: "all", isUsable: false };
-  const access = server!.may_insert === true ? "all" : server!.may_push === true ? "push" : "read";
+  if (server.exists !== true) return { access: "all", isUsable: false };
+  const access = server.may_insert === true ? "all" : server.may_push === true ? "push" : "read";
   const [meta] = await client.run(`SELECT version, oldest, functions FROM ${schema}.meta`);
   return { access, version: Number(meta!.version), isUsable: isUsable(client, meta!, await DIGEST) };
 }

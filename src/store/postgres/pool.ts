@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { Socket } from "node:net";
 import type driver from "postgres";
 import { systemClock } from "../../clock.ts";
+import type { Row } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
 import { READ_ONLY } from "./errors.ts";
 import type { Hosts } from "./hosts.ts";
@@ -21,6 +22,8 @@ export type Pool = ReturnType<Postgres>;
 export interface PoolOptions {
   readonly hosts: Hosts;
   readonly max?: number;
+  /** They lead to a pooler. */
+  readonly isPooled?: boolean;
   /** Called when a connection is lost. */
   readonly onclose?: () => void;
 }
@@ -36,7 +39,11 @@ export async function loadDriver(): Promise<Postgres> {
  * Returns connections, which are opened when they are needed. `end` closes all, also those that are being opened: the driver leaves
  * these to their timeout.
  */
-export function createPool(postgres: Postgres, address: PostgresAddress, { hosts, max, onclose }: PoolOptions): Pool {
+export function createPool(
+  postgres: Postgres,
+  address: PostgresAddress,
+  { hosts, max, isPooled = false, onclose }: PoolOptions,
+): Pool {
   const { user, password, database, tls } = address;
   const sockets = new Set<Socket>();
   let isEnded = false;
@@ -56,6 +63,8 @@ export function createPool(postgres: Postgres, address: PostgresAddress, { hosts
       database,
       ssl: tls === undefined ? false : tls === "require" ? { rejectUnauthorized: false } : "verify-full",
       max,
+      // PgBouncer 1.18 gives a connection away after a reply, although it has forwarded the first half of the next statement.
+      ...(isPooled && { max_pipeline: 0 }),
       fetch_types: false,
       prepare: address.prepare,
       connect_timeout: CONNECT_TIMEOUT_S,
@@ -92,3 +101,26 @@ export function createPool(postgres: Postgres, address: PostgresAddress, { hosts
     },
   });
 }
+
+/**
+ * Sends a statement. The driver would repeat one that the server hasn't prepared, among those that it has sent meanwhile: their
+ * answers would be mixed up.
+ */
+export function sendOnce(
+  on: Pool,
+  text: string,
+  values: readonly (string | number | null)[],
+  prepare: boolean,
+): PromiseLike<Iterable<Row>> {
+  const query = on.unsafe(text, [...values], { prepare });
+  return Object.defineProperty(query, "retried", FAILED);
+}
+
+/** The driver notes here why it repeats a statement, and then leaves out one that is cancelled. */
+const FAILED: PropertyDescriptor & ThisType<{ reject(error: unknown): void; cancelled: unknown }> = {
+  get: () => undefined,
+  set(error) {
+    this.reject(error);
+    this.cancelled = {};
+  },
+};

@@ -168,6 +168,7 @@ export class Watch {
     const echo = `echo:${this.#who}`;
     const stop = new AbortController();
     let hears = false;
+    let hasFailed = false;
     const listening = client.listen(`jobs_${schema}`, (payload) => {
       if (payload !== echo) return this.#onMessage(payload);
       hears = true;
@@ -187,10 +188,12 @@ export class Watch {
       }
       await aborted(this.#end.signal);
     } catch {
-      // Polls find everything. The next wait tries again.
-      this.#listening = undefined;
+      // Polls find everything.
+      hasFailed = true;
     } finally {
       await listening.stop();
+      // The next wait tries again.
+      if (hasFailed) this.#listening = undefined;
     }
   }
 
