@@ -23,6 +23,26 @@ export interface StoredBatch {
   readonly isEnded: boolean;
 }
 
+export interface StoreState {
+  /** Oldest first. */
+  readonly jobs: readonly StoredJob[];
+  /** The IDs of the registered workers. */
+  readonly workers: readonly string[];
+  /** Batches and flows, oldest first. */
+  readonly batches: readonly StoredBatch[];
+  /** Contradictions within the store: one line each. */
+  readonly wrong: readonly string[];
+}
+
+export interface LastState {
+  /** Remains: one line each. */
+  readonly left: readonly string[];
+  /** The data of the signals that wait for a job. */
+  readonly signals: readonly number[];
+  /** The log of the cron entry, oldest first. */
+  readonly records: readonly CronRecord[];
+}
+
 export interface Ground extends AsyncDisposable {
   /** Its name for `make simulate`. */
   readonly name: string;
@@ -44,22 +64,12 @@ export interface Ground extends AsyncDisposable {
   stopReplica?(): Promise<void>;
   /** Its replica takes its place. */
   failOver?(): Promise<void>;
-  /** The jobs in the store, oldest first. */
-  jobs(): Promise<readonly StoredJob[]>;
+  /** Returns the state of the store at this moment. */
+  look(): Promise<StoreState>;
   /** Returns the ID of the worker that has a job. */
   holder(jid: string): Promise<string | undefined>;
-  /** The IDs of the registered workers. */
-  workers(): Promise<readonly string[]>;
-  /** Batches and flows, oldest first. */
-  batches(): Promise<readonly StoredBatch[]>;
-  /** The data of the signals that wait for a job. */
-  signals(): Promise<readonly number[]>;
-  /** The log of the cron entry, oldest first. */
-  cronRecords(): Promise<readonly CronRecord[]>;
-  /** Contradictions within the store, at any moment: one line each. */
-  contradictions(): Promise<readonly string[]>;
-  /** Remains in the store after everything has ended and all workers have stopped: one line each. */
-  leftovers(): Promise<readonly string[]>;
+  /** Returns the remains when everything has ended and all workers have stopped. */
+  lookLast(): Promise<LastState>;
 }
 
 /** The stores that a simulation can have, by name. */

@@ -27,6 +27,9 @@ export interface Weather {
   readonly slowMs: number;
 }
 
+/** The weather after all trouble. */
+export const CALM: Weather = { usualMs: 2, slow: 0, slowMs: 0 };
+
 /** A reply is never lost of these: their callers can't know what they got. Redis, where replies are lost, keeps a book of them. */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["jobs.take"]);
 

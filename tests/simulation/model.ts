@@ -15,7 +15,7 @@ import { GroupRules } from "./group_rules.ts";
 import { expected, GROUP_LIMIT, type JobPlan, NARROW, type StepPlan } from "./jobs.ts";
 import { KeyRules, type Push } from "./key_rules.ts";
 import type { Plan } from "./plan.ts";
-import type { Weather } from "./link.ts";
+import { CALM, type Weather } from "./link.ts";
 import { StepRules } from "./step_rules.ts";
 import type { Machine, World } from "./world.ts";
 
@@ -99,7 +99,7 @@ export class Model {
   ) {
     this.#world = world;
     this.#weather = weather;
-    const slowest = 10 * (weather.slow > 0 ? weather.slowMs : weather.usualMs);
+    const slowest = 10 * Math.max(CALM.usualMs, weather.slow > 0 ? weather.slowMs : weather.usualMs);
     this.callsMs = acts.some((act) => act.do === "call") ? LATE_MS : slowest;
     this.#holder = holder;
     this.keys = new KeyRules(world, this);

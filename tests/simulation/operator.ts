@@ -75,7 +75,7 @@ export class Operator {
 
   /** Edits one of the jobs in the store, a running one if it cancels. Returns the worker that has it. */
   async edit(how: Edit, nth: number): Promise<string | undefined> {
-    const all = await this.#ground.jobs();
+    const { jobs: all } = await this.#ground.look();
     const running = how === "cancel" ? all.filter(({ worker }) => worker !== undefined) : [];
     const jobs = running.length > 0 ? running : all;
     if (jobs.length === 0) return undefined;
@@ -90,7 +90,7 @@ export class Operator {
 
   /** Edits one of the batches and flows in the store. */
   async editBatch(how: BatchEdit, nth: number): Promise<void> {
-    const batches = await this.#ground.batches();
+    const { batches } = await this.#ground.look();
     if (batches.length === 0) return;
     const { id, isFlow } = batches.at(nth % batches.length)!;
     if (how !== "check") this.#model.touchGroups();

@@ -11,7 +11,7 @@ import type { SettleResult } from "../../src/store/port/outcomes.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Ground } from "./ground.ts";
 import { handlersOn, QUEUES } from "./jobs.ts";
-import { Link, type Weather } from "./link.ts";
+import { CALM, Link } from "./link.ts";
 import type { Model } from "./model.ts";
 import type { Mishap, Plan } from "./plan.ts";
 import { Remote } from "./remote.ts";
@@ -22,8 +22,6 @@ const HEARTBEAT_TIMEOUT_MS = 10_000;
 const SHUTDOWN_TIMEOUT_MS = 3_000;
 /** Commands are lost for this long. */
 const MISHAP_MS = 5_000;
-/** The weather after all trouble. */
-const CALM: Weather = { usualMs: 2, slow: 0, slowMs: 0 };
 
 /** A process that is connected to the store. */
 export interface Process {

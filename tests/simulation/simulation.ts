@@ -45,7 +45,7 @@ export class Simulation {
   async play(): Promise<void> {
     const { world, ground, plan, model } = this.#in;
     world.check = async () => {
-      for (const one of await ground.contradictions()) {
+      for (const one of (await ground.look()).wrong) {
         if (!(model.isSplit && one.startsWith("limits"))) world.fail("the store doesn't contradict itself", one);
       }
     };
@@ -67,12 +67,13 @@ export class Simulation {
     if (!await this.#go(world.time + STOP_MS, () => left() === 0)) {
       world.fail("a worker stops", `${left()} still run ${STOP_MS / 1_000} s after their stop`);
     }
-    const jobs = await ground.jobs();
+    const { jobs } = await ground.look();
+    const { left: remains, signals, records } = await ground.lookLast();
     const dead = new Set(jobs.filter(({ place }) => place === "dead").map(({ jid }) => jid));
     model.judge(dead);
-    model.steps.judge(new Set(await ground.signals()), dead);
-    model.cron.judge(await ground.cronRecords(), new Set(jobs.map(({ jid }) => jid)));
-    for (const one of await ground.leftovers()) world.fail("nothing is left over", one);
+    model.steps.judge(new Set(signals), dead);
+    model.cron.judge(records, new Set(jobs.map(({ jid }) => jid)));
+    for (const one of remains) world.fail("nothing is left over", one);
     world.throwFailure();
   }
 
@@ -103,7 +104,8 @@ export class Simulation {
     let idleLooks = 0;
     const since = new Map<string, number>();
     const look = async () => {
-      const jobs = (await ground.jobs()).filter(({ place, isCron }) => place !== "dead" && !isCron);
+      const state = await ground.look();
+      const jobs = state.jobs.filter(({ place, isCron }) => place !== "dead" && !isCron);
       // Nothing ends during a migration.
       if (this.#isMigrating) since.clear();
       for (const { jid, place } of jobs) {
@@ -113,15 +115,15 @@ export class Simulation {
         }
       }
       const isQuiet = jobs.length === 0 && !this.#isMigrating && this.#places.areAwake && world.time > world.lateUntil;
-      const isIdle = isQuiet && (await ground.batches()).every(({ isEnded }) => isEnded) &&
-        this.#places.areAll(await ground.workers());
+      const isIdle = isQuiet && state.batches.every(({ isEnded }) => isEnded) && this.#places.areAll(state.workers);
       idleLooks = isIdle ? idleLooks + 1 : 0;
       if (idleLooks < IDLE_LOOKS) world.at(world.time + LOOK_MS, undefined, look);
     };
     world.at(world.time, undefined, look);
     if (await this.#go(world.time + REST_MS, () => idleLooks >= IDLE_LOOKS)) return;
-    const jobs = (await ground.jobs()).filter(({ place }) => place !== "dead");
-    const batches = (await ground.batches()).filter(({ isEnded }) => !isEnded);
+    const state = await ground.look();
+    const jobs = state.jobs.filter(({ place }) => place !== "dead");
+    const batches = state.batches.filter(({ isEnded }) => !isEnded);
     world.fail("everything ends", `left after ${REST_MS / 60_000} minutes: ${JSON.stringify([...jobs, ...batches])}`);
     world.throwFailure();
   }

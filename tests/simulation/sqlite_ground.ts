@@ -13,9 +13,8 @@ import { translate } from "../../src/store/sqlite/errors.ts";
 import { GroupCommit } from "../../src/store/sqlite/group_commit.ts";
 import { sqliteStore } from "../../src/store/sqlite/store.ts";
 import { Watch } from "../../src/store/sqlite/watch.ts";
-import type { CronRecord } from "../../src/cron/occurrence.ts";
 import { GROUP_LIMIT, NARROW } from "./jobs.ts";
-import type { Ground, StoredBatch, StoredJob } from "./ground.ts";
+import type { Ground, LastState, StoreState } from "./ground.ts";
 import type { Link } from "./link.ts";
 import type { Machine, World } from "./world.ts";
 
@@ -76,8 +75,8 @@ interface Side {
   readonly watches: Set<Watch>;
   /** How many rows were changed in it. */
   changes: number;
-  /** The last looks of the judges, with the number of changes before each. */
-  readonly looks: Map<string, { readonly changes: number; readonly what: unknown }>;
+  /** The last look of the judges, and after how many changes. */
+  seen?: { readonly changes: number; readonly state: StoreState };
   /** The processes whose commits the others will see soon. */
   readonly committed: Set<Watch>;
 }
@@ -122,7 +121,7 @@ export class SqliteGround implements Ground {
         sql: statementCache(database),
         watches: new Set(),
         changes: 0,
-        looks: new Map(),
+
         committed: new Set(),
       };
     };
@@ -227,14 +226,31 @@ export class SqliteGround implements Ground {
     return Promise.resolve();
   }
 
-  jobs(): Promise<readonly StoredJob[]> {
-    const read = () =>
-      this.#rows("SELECT jid, place, worker, payload ->> '$.occurrence' IS NOT NULL AS cron FROM entry ORDER BY id")
-        .map(({ jid, place, worker, cron }) => ({
-          ...{ jid: String(jid), place: String(place), isCron: cron === 1 },
-          ...(worker !== null && { worker: String(worker) }),
-        }));
-    return Promise.resolve(this.#look("jobs", read));
+  /** Looks at the store, unless it hasn't changed since the last look. */
+  look(): Promise<StoreState> {
+    const side = this.#sides[0];
+    if (side.seen?.changes !== side.changes) side.seen = { changes: side.changes, state: this.#look() };
+    return Promise.resolve(side.seen.state);
+  }
+
+  #look(): StoreState {
+    const jobs = this.#rows(
+      "SELECT jid, place, worker, payload ->> '$.occurrence' IS NOT NULL AS cron FROM entry ORDER BY id",
+    );
+    // A flow whose node is dead stops there, until an operator retries it.
+    const batches = this.#rows(
+      `SELECT id, flow, coalesce(complete_at, abandoned_at) IS NOT NULL OR flow = 1 AND dead > 0 AND pending = waiting AS ended
+        FROM batch ORDER BY id`,
+    );
+    return {
+      jobs: jobs.map(({ jid, place, worker, cron }) => ({
+        ...{ jid: String(jid), place: String(place), isCron: cron === 1 },
+        ...(worker !== null && { worker: String(worker) }),
+      })),
+      workers: this.#rows("SELECT id FROM worker").map(({ id }) => String(id)),
+      batches: batches.map(({ id, flow, ended }) => ({ id: String(id), isFlow: flow === 1, isEnded: ended === 1 })),
+      wrong: this.#violated(CONSISTENCY),
+    };
   }
 
   holder(jid: string): Promise<string | undefined> {
@@ -243,46 +259,13 @@ export class SqliteGround implements Ground {
     return Promise.resolve(row && String(row["worker"]));
   }
 
-  workers(): Promise<string[]> {
-    return Promise.resolve(this.#rows("SELECT id FROM worker").map(({ id }) => String(id)));
-  }
-
-  batches(): Promise<StoredBatch[]> {
-    // A flow whose node is dead stops there, until an operator retries it.
-    const rows = this.#rows(
-      `SELECT id, flow, coalesce(complete_at, abandoned_at) IS NOT NULL OR flow = 1 AND dead > 0 AND pending = waiting AS ended
-        FROM batch ORDER BY id`,
-    );
-    return Promise.resolve(
-      rows.map(({ id, flow, ended }) => ({ id: String(id), isFlow: flow === 1, isEnded: ended === 1 })),
-    );
-  }
-
-  signals(): Promise<number[]> {
-    return Promise.resolve(this.#rows("SELECT data FROM signal").map(({ data }) => Number(data)));
-  }
-
-  cronRecords(): Promise<CronRecord[]> {
-    const rows = this.#rows("SELECT text FROM log WHERE name = 'cron:tick' ORDER BY number");
-    return Promise.resolve(rows.map(({ text }) => JSON.parse(String(text))));
-  }
-
-  contradictions(): Promise<readonly string[]> {
-    return Promise.resolve(this.#look("contradictions", () => this.#violated(CONSISTENCY)));
-  }
-
-  leftovers(): Promise<string[]> {
-    return Promise.resolve(this.#violated(LEFTOVERS));
-  }
-
-  /** Looks at the store, unless it hasn't changed since the last look. */
-  #look<What>(name: string, read: () => What): What {
-    const side = this.#sides[0];
-    const last = side.looks.get(name);
-    if (last?.changes === side.changes) return last.what as What;
-    const what = read();
-    side.looks.set(name, { changes: side.changes, what });
-    return what;
+  lookLast(): Promise<LastState> {
+    const records = this.#rows("SELECT text FROM log WHERE name = 'cron:tick' ORDER BY number");
+    return Promise.resolve({
+      left: this.#violated(LEFTOVERS),
+      signals: this.#rows("SELECT data FROM signal").map(({ data }) => Number(data)),
+      records: records.map(({ text }) => JSON.parse(String(text))),
+    });
   }
 
   /** Returns the queries that have rows, with their first row. */

@@ -5,14 +5,13 @@
  * @module
  */
 import type { Store } from "../../../src/store/admin/store.ts";
-import type { CronRecord } from "../../../src/cron/occurrence.ts";
 import type { Context } from "../../../src/store/redis/context.ts";
 import type { ReconnectingClientOptions } from "../../../src/store/redis/client/client_options.ts";
 import { ConnectionLost } from "../../../src/store/redis/client/errors.ts";
 import { ReconnectingClient } from "../../../src/store/redis/client/reconnecting_client.ts";
 import { Mover } from "../../../src/store/redis/move.ts";
 import { redisStore } from "../../../src/store/redis/store.ts";
-import type { Ground, StoredBatch, StoredJob } from "../ground.ts";
+import type { Ground, LastState, StoreState } from "../ground.ts";
 import type { Link } from "../link.ts";
 import type { Machine, World } from "../world.ts";
 import { SimulatedLine } from "./line.ts";
@@ -24,11 +23,8 @@ const REPLY_TIMEOUT_MS = 2_500;
 const BLOCKING_TIMEOUT_MS = 10_000;
 const REFUSED_MS = 50;
 
-interface Findings {
-  readonly jobs: readonly StoredJob[];
-  readonly workers: readonly string[];
-  readonly batches: readonly StoredBatch[];
-  readonly wrong: readonly string[];
+/** See `judge.lua`. */
+interface Findings extends StoreState {
   readonly left: readonly string[];
   readonly signals: readonly string[];
   readonly records: readonly string[];
@@ -38,8 +34,8 @@ export class RedisGround implements Ground {
   readonly name = "redis";
   readonly #server: SimulatedServer;
   readonly #lines = new Set<SimulatedLine>();
-  /** The last looks of the judges, with the number of commands before each. */
-  readonly #looks = new Map<string, { readonly executed: number; readonly findings: Findings }>();
+  /** The last look of the judges, and after how many commands. */
+  #seen: { readonly executed: number; readonly state: StoreState } | undefined;
 
   private constructor(server: SimulatedServer) {
     this.#server = server;
@@ -130,50 +126,30 @@ export class RedisGround implements Ground {
     return line;
   }
 
-  async jobs(): Promise<readonly StoredJob[]> {
-    return (await this.#judge("")).jobs;
-  }
-
   async holder(jid: string): Promise<string | undefined> {
     return await this.#server.look("holder", jid) || undefined;
   }
 
-  async signals(): Promise<readonly number[]> {
-    return (await this.#judge("all")).signals.map((kept) => Number(kept.split(" ")[1]));
-  }
-
-  async cronRecords(): Promise<readonly CronRecord[]> {
-    return (await this.#judge("all")).records.map((text) => JSON.parse(text));
-  }
-
-  async workers(): Promise<readonly string[]> {
-    return (await this.#judge("")).workers;
-  }
-
-  async batches(): Promise<readonly StoredBatch[]> {
-    return (await this.#judge("")).batches;
-  }
-
-  async contradictions(): Promise<readonly string[]> {
-    return (await this.#judge("")).wrong;
-  }
-
-  async leftovers(): Promise<readonly string[]> {
-    return (await this.#judge("all")).left;
-  }
-
   /** Looks at the store, unless nothing was executed since the last look. */
-  async #judge(what: "" | "all"): Promise<Findings> {
+  async look(): Promise<StoreState> {
     const { executed } = this.#server;
-    const last = this.#looks.get(what);
-    if (last?.executed === executed) return last.findings;
+    if (this.#seen?.executed !== executed) this.#seen = { executed, state: await this.#judge() };
+    return this.#seen.state;
+  }
+
+  async lookLast(): Promise<LastState> {
+    const { left, signals, records } = await this.#judge("all");
+    return {
+      left,
+      signals: signals.map((kept) => Number(kept.split(" ")[1])),
+      records: records.map((text) => JSON.parse(text)),
+    };
+  }
+
+  async #judge(what: "" | "all" = ""): Promise<Findings> {
     const findings = JSON.parse(await this.#server.look("judge", what)) as Findings;
     // Lua has one kind of empty table.
-    const list = <T>(value: readonly T[]) => Array.isArray(value) ? value : [];
-    const lists = Object.fromEntries(
-      Object.entries(findings).map(([name, value]) => [name, list(value)]),
-    ) as unknown as Findings;
-    this.#looks.set(what, { executed, findings: lists });
-    return lists;
+    const lists = Object.entries(findings).map(([name, value]) => [name, Array.isArray(value) ? value : []]);
+    return Object.fromEntries(lists) as Findings;
   }
 }
