@@ -5,6 +5,7 @@
  */
 import { parseLossless } from "./json.ts";
 import { occurrenceOf } from "./occurrence.ts";
+import { getField } from "./raw.ts";
 
 /**
  * The fields of a payload that this program reads; other fields are kept, too. Any client may have written the payload:
@@ -133,6 +134,13 @@ export function releasesOf(
   const occurrence = occurrenceOf(payload)?.name;
   if (typeof unlock !== "string") return occurrence === undefined ? {} : { jid, occurrence };
   return { unlock, jid, ...(occurrence !== undefined && { occurrence }) };
+}
+
+/** Returns the class whose handler performs a payload, and parses only payloads with a wrapper; undefined if there is none. */
+export function performedIn(raw: string): string | undefined {
+  const name = getField(raw, "class");
+  if (typeof name !== "string") return undefined;
+  return WRAPPERS.has(name) || raw.includes('"wrapped"') ? parsePayload(raw)?.class ?? name : name;
 }
 
 /** Returns the class whose handler performs a payload: under a wrapper, the wrapped class. */

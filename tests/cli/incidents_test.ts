@@ -10,6 +10,7 @@ import { definitionText, stateText } from "../../src/cron/definition.ts";
 import { plan } from "../../src/cron/plan.ts";
 import { alertsOf } from "../../src/operator/alerts/alerts.ts";
 import { readSituation } from "../../src/operator/alerts/situation.ts";
+import { workerRecord } from "../store_contract/jobs.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { createWeb } from "../../src/web/web.ts";
@@ -379,4 +380,17 @@ Deno.test("a job whose workers ended with it is named while it runs, also if its
   assertEquals(await read(), named);
   assertEquals((await store.jobs.take({ queues: ["default"], limit: 1, worker: "gone:1:a" })).length, 1);
   assertEquals(await read(), named);
+});
+
+Deno.test("the class in a wrapper needs the handler, not the wrapper", async () => {
+  await using bench = await Bench.open();
+  const { store } = bench;
+  const wrapper = "ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper";
+  for (const [jid, wrapped] of [["m1", "UserMailer"], ["g1", "GoneMailer"]]) {
+    const payload = JSON.stringify({ class: wrapper, wrapped, args: [{ job_class: wrapped }], jid, queue: "default" });
+    await store.jobs.enqueue([{ jid: jid!, queue: "default", payload }]);
+  }
+  await store.workers.heartbeat(workerRecord("w:1:a", { queues: ["default"], classes: ["UserMailer"] }), 60_000);
+  const { unhandled } = await readSituation({ store, clock: systemClock, classes: [] });
+  assertEquals(unhandled.map(({ class: name }) => name), ["GoneMailer"]);
 });

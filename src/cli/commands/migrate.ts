@@ -35,7 +35,12 @@ Examples
 /** Migrates a store. */
 export async function run(argv: readonly string[]): Promise<number> {
   const { store: _store, ...common } = COMMON_FLAGS;
-  const { flags } = parseCommand("migrate", argv, { ...common, from: { takes: "text" }, to: { takes: "text" } }, "");
+  const { flags } = parseCommand(
+    "migrate",
+    argv,
+    { ...common, from: { takes: "text" }, to: { takes: "text" } },
+    "--from URL --to URL",
+  );
   const { from, to } = flags;
   if (from === undefined || to === undefined) {
     throw new UsageError(

@@ -39,7 +39,7 @@ export interface Parsed<Flags extends Record<string, Flag>> {
  * Parses the arguments of a command.
  *
  * @param command its name, for messages: `cron list`
- * @param usage its positional arguments: `CLASS [ARG …]`. Names in brackets are optional, `…` repeats the one before.
+ * @param usage its positional arguments: `CLASS [ARG …]`. Names in brackets are optional, `…` repeats the one before. Options that a command requires may stand there, too: `--to URL`.
  * @throws {UsageError} for an unknown option, and for missing, invalid or unexpected arguments
  */
 export function parseCommand<const Flags extends Record<string, Flag>>(
@@ -73,7 +73,7 @@ function unknownOption(command: string, arg: string, key: string, names: readonl
 }
 
 function checkArguments(command: string, args: readonly string[], usage: string): void {
-  const names = usage.replace(/(?<=\S) …/g, "…").split(" ").filter(Boolean);
+  const names = usage.replace(/--\S+ \S+/g, "").replace(/(?<=\S) …/g, "…").split(" ").filter(Boolean);
   const required = names.filter((name) => !name.startsWith("["));
   const shown = `Usage: jobs ${command}${usage === "" ? "" : ` ${usage}`}`;
   if (args.length < required.length) {

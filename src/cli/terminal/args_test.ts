@@ -104,6 +104,7 @@ Deno.test("rejects missing and unexpected arguments with the usage", () => {
     ["NAME", [], "Missing argument: NAME. Usage: jobs x y NAME"],
     ["NAME", ["a", "b"], 'Unexpected argument "b". Usage: jobs x y NAME'],
     ["NAME [ARG …]", [], "Missing argument: NAME. Usage: jobs x y NAME [ARG …]"],
+    ["--from URL", ["a"], 'Unexpected argument "a". Usage: jobs x y --from URL'],
     ["[[HOST:]PORT]", ["1", "2"], 'Unexpected argument "2". Usage: jobs x y [[HOST:]PORT]'],
   ];
   for (const [usage, argv, message] of cases) {

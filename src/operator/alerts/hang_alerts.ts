@@ -10,7 +10,7 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
-import { getField } from "../../job/raw.ts";
+import { performedIn } from "../../job/job.ts";
 import { type Alert, MAX_OF_A_KIND, sentence, type Situation } from "./alert.ts";
 import { BEHIND_MS } from "./queue_alerts.ts";
 
@@ -59,8 +59,7 @@ function runningJobs({ workers, metrics, now }: Situation): Running[] {
 }
 
 function classOf({ payload }: RunningJobRecord): string {
-  const name = getField(payload, "class");
-  return typeof name === "string" ? name.slice(0, 200) : "(unreadable)";
+  return performedIn(payload)?.slice(0, 200) ?? "(unreadable)";
 }
 
 function isLate({ ageMs, usualMs }: Running): boolean {

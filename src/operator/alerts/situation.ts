@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.ts";
 import { Client } from "../../client/client.ts";
 import { Crontab } from "../../client/crontab.ts";
 import type { CrontabEntry } from "../../client/crontab_entry.ts";
-import { parsePayload } from "../../job/job.ts";
+import { parsePayload, performedIn } from "../../job/job.ts";
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { Store } from "../../store/admin/store.ts";
@@ -100,7 +100,7 @@ async function crashedJobs({ admin }: Store): Promise<Situation["crashes"]> {
   return entries.filter(({ payload }) => textIn(payload, "error_class") === CRASH_ERROR).map((
     { payload, ref, at = 0 },
   ) => ({
-    class: textIn(payload, "class") ?? "(unreadable)",
+    class: classIn(payload) ?? "(unreadable)",
     jid: textIn(payload, "jid") ?? "",
     ref,
     at,
@@ -110,7 +110,7 @@ async function crashedJobs({ admin }: Store): Promise<Situation["crashes"]> {
 async function retryingJobs({ admin }: Store): Promise<Situation["retrying"]> {
   const { entries } = await admin.page({ in: "retry" }, { limit: MAX_RETRYING });
   return entries.map(({ payload }) => ({
-    class: textIn(payload, "class")?.slice(0, 200) ?? "(unreadable)",
+    class: classIn(payload)?.slice(0, 200) ?? "(unreadable)",
     queue: textIn(payload, "queue") ?? "default",
     since: readWireTime(getField(payload, "failed_at")),
   }));
@@ -148,7 +148,7 @@ async function waitingJobs(
   const postponed = scheduled.entries.filter(({ payload }) => payload.includes('"no_handler_since"'));
   const found = new Map<string, Unhandled>();
   for (const { payload, place } of [...postponed, ...pages.flatMap(({ entries }) => entries)]) {
-    const name = textIn(payload, "class")?.slice(0, 200);
+    const name = classIn(payload)?.slice(0, 200);
     if (name === undefined || found.has(name)) continue;
     const queue = queueOf(payload, place);
     const blockers = blockersOf({ queue, class: name }, { workers, queues }).map(({ is }) => is);
@@ -174,6 +174,14 @@ function queueOf(payload: string, place: Entry["place"]): string {
 export async function stuckBatches({ batches }: Pick<Store, "batches">): Promise<Batch[]> {
   const pages = await Promise.all([false, true].map((flows) => batches.read({ flows, limit: MAX_BATCHES })));
   return pages.flatMap((page) => page.batches.filter(({ state }) => state === "stuck"));
+}
+
+function classIn(payload: string): string | undefined {
+  try {
+    return performedIn(payload);
+  } catch {
+    return undefined;
+  }
 }
 
 function textIn(payload: string, field: string): string | undefined {

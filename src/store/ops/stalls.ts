@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { performedIn } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
 import type { RunningJobRecord, WorkerInfo } from "../port/workers.ts";
 
@@ -69,12 +70,12 @@ export function longestRunning(workers: readonly StallingWorker[], queue?: strin
 }
 
 function stallOf({ id }: StallingWorker, { payload, since, abortReason, abortedAt }: RunningJobRecord): Stall {
-  const [name, jid] = [getField(payload, "class"), getField(payload, "jid")];
+  const [name, jid] = [performedIn(payload), getField(payload, "jid")];
   return {
     is: abortReason === undefined ? "running" : "ignores-signal",
     worker: id,
     since,
-    ...(typeof name === "string" && { class: name }),
+    ...(name !== undefined && { class: name }),
     ...(typeof jid === "string" && { jid }),
     ...(abortReason !== undefined && { abortReason }),
     ...(abortedAt !== undefined && { abortedAt }),
