@@ -19,4 +19,6 @@ def Invoice(ctx, order):
     return f"invoice-{number}.pdf"
 
 
-Worker(sys.argv[1:], handlers=[Invoice], token=os.environ.get("JOBS_TOKEN")).run()
+if __name__ == "__main__":
+    # The built-in worker has the queue "default", which this one would take from, too.
+    Worker(sys.argv[1:], handlers=[Invoice], queues=["books"], token=os.environ.get("JOBS_TOKEN")).run()

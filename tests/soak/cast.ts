@@ -10,7 +10,7 @@ import { requireTool } from "../support/tools.ts";
 import type { Target } from "./disturbance.ts";
 import type { Ground } from "./ground.ts";
 import type { Incidents } from "./incidents.ts";
-import { QUEUES } from "./kinds.ts";
+import { type KindsName, QUEUES } from "./kinds.ts";
 import { type Ending, Program } from "./program.ts";
 import { ProxyLine } from "./proxy_line.ts";
 
@@ -25,6 +25,8 @@ export interface CastOptions {
   readonly pushers: number;
   readonly rate: number;
   readonly seed: number;
+  /** The kinds of jobs that pushers push. */
+  readonly kinds: KindsName;
   readonly heartbeatTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
   readonly maxRescues: number;
@@ -43,7 +45,8 @@ const WORKERS: readonly { readonly kind: Target["kind"]; readonly args: readonly
 const REMOTES = [["node", "remote.mjs"], ["python3", "remote.py"]] as const;
 const HANDLERS = new URL("./handlers.js", import.meta.url).pathname;
 const PUSHER = new URL("./pusher.ts", import.meta.url).pathname;
-const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+/** Has the imports of a program that is started from the sources. */
+export const CONFIG: string = new URL("../../deno.json", import.meta.url).pathname;
 
 /** The number of workers in other runtimes. */
 export const REMOTE_WORKERS: number = REMOTES.length;
@@ -55,15 +58,15 @@ export class Cast implements AsyncDisposable {
   /** The workers, those in other runtimes last, their gateways, then the pushers. */
   readonly targets: Target[] = [];
   readonly #lines: ProxyLine[] = [];
-  readonly #options: CastOptions;
+  readonly options: CastOptions;
 
   constructor(options: CastOptions) {
-    this.#options = options;
+    this.options = options;
   }
 
   /** Starts the workers; resolves when all of them have registered. */
   async startWorkers(): Promise<void> {
-    const { workers, ground, heartbeatTimeoutMs, shutdownTimeoutMs, maxRescues } = this.#options;
+    const { workers, ground, heartbeatTimeoutMs, shutdownTimeoutMs, maxRescues } = this.options;
     const started = WORKERS.slice(0, workers);
     for (const [i, { kind, args }] of started.entries()) {
       const line = await ground.line();
@@ -80,12 +83,12 @@ export class Cast implements AsyncDisposable {
         ],
         ...QUEUES.flatMap((queue) => ["--queue", queue]),
       ];
-      const program = this.#program(`worker-${i + 1}`, command, {
+      const program = this.program(`worker-${i + 1}`, command, {
         JOBS_LOG_FORMAT: "json",
         JOBS_HEARTBEAT: "300ms",
         JOBS_HEARTBEAT_TIMEOUT: `${heartbeatTimeoutMs}ms`,
         JOBS_MAX_RESCUES: `${maxRescues}`,
-        SOAK_JOURNAL: `${this.#options.folder}/journal`,
+        SOAK_JOURNAL: `${this.options.folder}/journal`,
       });
       this.targets.push({ program, line, kind });
     }
@@ -95,7 +98,7 @@ export class Cast implements AsyncDisposable {
 
   /** Starts the workers in other runtimes, and then their gateways; resolves when all of them have registered. */
   async startRemotes(): Promise<void> {
-    const { ground, incidents, heartbeatTimeoutMs, shutdownTimeoutMs, maxRescues, folder } = this.#options;
+    const { ground, incidents, heartbeatTimeoutMs, shutdownTimeoutMs, maxRescues, folder } = this.options;
     const ports = Array.from({ length: GATEWAYS }, freePort);
     const urlOf = (port: number) => `http://127.0.0.1:${port}`;
     for (const [runtime, file] of REMOTES) {
@@ -104,7 +107,7 @@ export class Cast implements AsyncDisposable {
       this.#lines.push(line);
       const urls = [line.url, ...ports.slice(1).map(urlOf)];
       const command = [requireTool(runtime), new URL(file, import.meta.url).pathname, ...urls];
-      const program = this.#program(`worker-${runtime}`, command, {
+      const program = this.program(`worker-${runtime}`, command, {
         SOAK_JOURNAL: `${folder}/journal`,
         SOAK_QUEUES: QUEUES.join(","),
         SOAK_SHUTDOWN_MS: `${shutdownTimeoutMs}`,
@@ -115,7 +118,7 @@ export class Cast implements AsyncDisposable {
     for (const [i, port] of ports.entries()) {
       const line = await ground.line();
       const command = [...jobsCommand(), "web", `127.0.0.1:${port}`, "--store", line.url];
-      const program = this.#program(`gateway-${i + 1}`, command, {
+      const program = this.program(`gateway-${i + 1}`, command, {
         JOBS_LOG_FORMAT: "json",
         JOBS_HEARTBEAT: "300ms",
         JOBS_HEARTBEAT_TIMEOUT: `${heartbeatTimeoutMs}ms`,
@@ -139,24 +142,24 @@ export class Cast implements AsyncDisposable {
 
   /** Starts the pushers. */
   async startPushers(): Promise<void> {
-    const { pushers, ground, seed, rate, folder } = this.#options;
+    const { pushers, ground, seed, rate, folder, kinds } = this.options;
     for (let i = 1; i <= pushers; i++) {
       const line = await ground.line();
-      const args = [line.url, `${folder}/ledger-${i}`, String(seed + i), String(rate / pushers)];
+      const args = [line.url, `${folder}/ledger-${i}`, String(seed + i), String(rate / pushers), kinds];
       const command = [Deno.execPath(), "run", "-A", "--config", CONFIG, PUSHER, ...args];
-      this.targets.push({ program: this.#program(`pusher-${i}`, command, {}), line, kind: "pusher" });
+      this.targets.push({ program: this.program(`pusher-${i}`, command, {}), line, kind: "pusher" });
     }
   }
 
   /** Ends the pushers. */
   async stopPushers(): Promise<void> {
-    await this.#close(this.targets.filter(({ kind }) => kind === "pusher"));
+    await this.close(this.targets.filter(({ kind }) => kind === "pusher"));
   }
 
   /** Ends the workers, and then their gateways. */
   async stopWorkers(): Promise<void> {
-    await this.#close(this.targets.filter(({ kind }) => kind !== "pusher" && kind !== "gateway"));
-    await this.#close(this.targets.filter(({ kind }) => kind === "gateway"));
+    await this.close(this.targets.filter(({ kind }) => kind !== "pusher" && kind !== "gateway"));
+    await this.close(this.targets.filter(({ kind }) => kind === "gateway"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -174,12 +177,14 @@ export class Cast implements AsyncDisposable {
     return this.targets.flatMap(({ program }) => program.failures);
   }
 
-  async #close(targets: readonly Target[]): Promise<void> {
+  /** Ends programs. */
+  async close(targets: readonly Target[]): Promise<void> {
     await Promise.all(targets.map(({ program }) => program.close()));
   }
 
-  #program(name: string, command: readonly string[], env: Readonly<Record<string, string>>): Program {
-    const { ground, incidents, folder, id } = this.#options;
+  /** Starts a program of this soak. */
+  program(name: string, command: readonly string[], env: Readonly<Record<string, string>>): Program {
+    const { ground, incidents, folder, id } = this.options;
     return new Program({
       ...{ name, command, incidents },
       env: { ...ground.env, ...env, SOAK_ID: id },

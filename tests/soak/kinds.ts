@@ -23,8 +23,30 @@ interface Kind {
   readonly make: (random: Random) => JobRequest;
 }
 
-/** All kinds. `handlers.js` has their handlers. */
-export const KINDS: readonly Kind[] = [
+/** The kinds of the example shop. Each order is charged once, however often its form is sent. */
+const SHOP: readonly Kind[] = [
+  {
+    weight: 4,
+    make(random) {
+      const order = random.between(1, 1e9);
+      return { class: "Charge", args: [order, `reader-${order}@example.com`], queue: "payments" };
+    },
+  },
+  { weight: 6, make: (random) => ({ class: "Pictures", args: [random.between(1, 1e6)], queue: "pictures" }) },
+  { weight: 6, make: (random) => ({ class: "Invoice", args: [random.between(1, 9_999)], queue: "books" }) },
+  { weight: 4, make: (random) => ({ class: "Newsletter", args: [random.between(1, 1e6)], queue: "news" }) },
+  {
+    weight: 2,
+    make: (random) => ({
+      class: "Stock",
+      args: [100, random.between(1, UNIQUE_KEYS)],
+      unique_for: `${UNIQUE_FOR_MINUTES}m`,
+    }),
+  },
+];
+
+/** The kinds whose handlers are in `handlers.js`. */
+const ALL: readonly Kind[] = [
   { weight: 36, make: () => ({ class: "Quick", args: [] }) },
   { weight: 16, make: (random) => ({ class: "Nap", args: [random.between(1, 300)] }) },
   { weight: 3, make: (random) => ({ class: "Nap", args: [random.between(2_000, 6_000)] }) },
@@ -51,6 +73,12 @@ export const KINDS: readonly Kind[] = [
     }),
   },
 ];
+
+/** All kinds, by the name of their soak. */
+export const KINDS = { all: ALL, shop: SHOP } as const;
+
+/** The name of a soak's kinds. */
+export type KindsName = keyof typeof KINDS;
 
 /** Returns a text as large as what payloads carry: mostly small, at times hundreds of kilobytes. */
 export function filler(random: Random): string {

@@ -47,6 +47,6 @@ export function readOptions(argv: readonly string[]): CommandLine {
     rate: number("rate", 60, 1, 1_000),
     heartbeatTimeoutMs: 1_000 * number("timeout", 3, 1, 60),
     keep: given.keep,
-    ...(only !== undefined && only !== "" && { only: only.split(",") }),
+    ...(only === "shop" ? { shop: true } : only && { only: only.split(",") }),
   };
 }

@@ -2,12 +2,12 @@
  * A pusher of a soak, as a program: pushes jobs of all kinds until its input closes, and writes each answer to a ledger,
  * where the answer survives this program.
  *
- * Arguments: store, ledger, seed, jobs per second.
+ * Arguments: store, ledger, seed, jobs per second, the name of their kinds.
  */
 import { Client } from "../../src/client/client.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { openStore } from "../../src/store/open.ts";
-import { filler, KINDS } from "./kinds.ts";
+import { filler, KINDS, type KindsName } from "./kinds.ts";
 import { Random } from "./random.ts";
 import type { Push } from "./records.ts";
 import { pause, uptime } from "./uptime.ts";
@@ -16,7 +16,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 const LANES = 8;
 const BULK_PROBABILITY = 0.005;
 
-const [url, ledgerFile, seed, rate] = Deno.args as [string, string, string, string];
+const [url, ledgerFile, seed, rate, kinds] = Deno.args as [string, string, string, string, KindsName];
 const pauseMs = 1_000 * LANES / Number(rate);
 const random = new Random(Number(seed));
 using ledger = Deno.openSync(ledgerFile, { append: true, create: true });
@@ -46,7 +46,7 @@ async function pushUntilStopped(client: Client): Promise<void> {
   while (!stop.signal.aborted) {
     await pause(2 * random.next() * pauseMs, stop.signal);
     try {
-      if (random.chance(BULK_PROBABILITY)) await pushBulk(client);
+      if (kinds === "all" && random.chance(BULK_PROBABILITY)) await pushBulk(client);
       else await pushOne(client);
     } catch (error) {
       // Not acknowledged: nothing is promised of these jobs.
@@ -56,12 +56,13 @@ async function pushUntilStopped(client: Client): Promise<void> {
 }
 
 async function pushOne(client: Client): Promise<void> {
-  const { args, ...job } = random.pick(KINDS).make(random);
+  const { args, ...job } = random.pick(KINDS[kinds]).make(random);
   const jid = crypto.randomUUID().replaceAll("-", "").slice(0, 24);
   const key = job.unique_for === undefined ? undefined : String(args[1]);
   const from = uptime();
   // Jobs share a lock when they have the same arguments.
-  const stored = await client.push({ ...job, jid, args: key === undefined ? [...args, filler(random)] : args });
+  const more = kinds === "all" && key === undefined ? [filler(random)] : [];
+  const stored = await client.push({ ...job, jid, args: [...args, ...more] });
   note({ jid, class: job.class, from, answer: stored === undefined ? "refused" : "stored", ...(key && { key }) });
 }
 

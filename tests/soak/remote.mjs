@@ -1,12 +1,10 @@
 /** The handlers of a soak in a Node worker: those of handlers.js. The gateways' addresses are its arguments. */
-import { appendFileSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Snooze, work } from "../../clients/node/jobs_client.mjs";
+import { noted } from "./journal.mjs";
 
-const nonce = crypto.randomUUID().slice(0, 8);
 const OPTIONS = { retry: 25, backoff: { type: "fixed", base: 0.3, jitter: 0 }, log_level: "warn" };
-let runs = 0;
 
 const abortable = (ctx, ms) =>
   new Promise((resolve, reject) => {
@@ -37,27 +35,9 @@ const handlers = {
 };
 
 function handler(perform, options = {}) {
-  const noted = async (ctx, ...args) => {
-    const run = `${process.pid}-${nonce}-${++runs}`;
-    note("start", ctx, run);
-    try {
-      await perform(ctx, ...args);
-      note("end", ctx, run, "done");
-    } catch (error) {
-      note("end", ctx, run, { Planned: "failed", Snooze: "snoozed" }[error.name] ?? error.name);
-      throw error;
-    }
-  };
-  return Object.assign(noted, { options: { ...OPTIONS, ...options } });
-}
-
-function note(event, ctx, run, why) {
-  const t = Math.round(Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 1_000);
-  const { jid, queue, attempt, payload } = ctx;
-  const occurrence = payload.occurrence && `${payload.occurrence.name} ${payload.occurrence.scheduledAt}`;
-  const { pid, ppid } = process;
-  const line = { event, t, run, jid, class: ctx.class, queue, attempt, pid, ppid, occurrence, why };
-  appendFileSync(process.env.SOAK_JOURNAL, `${JSON.stringify(line)}\n`);
+  return Object.assign((ctx, ...args) => noted(ctx, () => perform(ctx, ...args)), {
+    options: { ...OPTIONS, ...options },
+  });
 }
 
 await work({

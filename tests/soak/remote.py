@@ -1,71 +1,35 @@
 """The handlers of a soak in a Python worker: those of handlers.js. The gateways' addresses are its arguments."""
 import asyncio
-import itertools
-import json
 import os
 import random
 import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../clients/python"))
-from jobs_client import Aborted, Snooze, Worker, job  # noqa: E402
+from journal import noted  # first: it finds the client
+from jobs_client import Snooze, Worker, job
 
 OPTIONS = {"retry": 25, "backoff": {"type": "fixed", "base": 0.3, "jitter": 0}, "log_level": "warn"}
-journal = os.open(os.environ["SOAK_JOURNAL"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-nonce = os.urandom(4).hex()
-runs = itertools.count()
 
 
 class Planned(Exception):
     pass
 
 
-def note(event, ctx, run, why=None):
-    with open("/proc/uptime") as file:
-        t = round(float(file.read().split()[0]) * 1000)
-    occurrence = ctx.payload.get("occurrence")
-    line = {"event": event, "t": t, "run": run, "jid": ctx.jid, "class": ctx.class_, "queue": ctx.queue}
-    line.update(attempt=ctx.attempt, pid=os.getpid(), ppid=os.getppid())
-    if occurrence:
-        line["occurrence"] = f"{occurrence['name']} {occurrence['scheduledAt']}"
-    if why:
-        line["why"] = why
-    os.write(journal, f"{json.dumps(line)}\n".encode())
-
-
-def why_of(error):
-    if isinstance(error, Aborted):
-        return error.reason
-    return {"Planned": "failed", "Snooze": "snoozed"}.get(type(error).__name__, type(error).__name__)
-
-
 def handler(perform, **options):
-    def noted(ctx, *args):
-        run = f"{os.getpid()}-{nonce}-{next(runs)}"
-        note("start", ctx, run)
-        try:
+    def run(ctx, *args):
+        with noted(ctx):
             perform(ctx, *args)
-            note("end", ctx, run, "done")
-        except BaseException as error:
-            note("end", ctx, run, why_of(error))
-            raise
 
-    return job(**{**OPTIONS, **options})(noted)
+    return job(**{**OPTIONS, **options})(run)
 
 
 def coroutine(perform):
-    async def noted(ctx, *args):
-        run = f"{os.getpid()}-{nonce}-{next(runs)}"
-        note("start", ctx, run)
-        try:
+    async def run(ctx, *args):
+        with noted(ctx):
             await perform(ctx, *args)
-            note("end", ctx, run, "done")
-        except BaseException as error:
-            note("end", ctx, run, why_of(error))
-            raise
 
-    return job(**OPTIONS)(noted)
+    return job(**OPTIONS)(run)
 
 
 def flaky(ctx, failures, *_):

@@ -29,6 +29,7 @@ import { Random } from "./random.ts";
 import { type JournalLine, type Push, readLines, runsOf } from "./records.ts";
 import { openPostgresGround } from "./postgres_ground.ts";
 import { openRedisGround } from "./redis_ground.ts";
+import { sendNewsletter, SHOP_DISTURBANCES, SHOP_WORKERS, ShopCast } from "./shop_cast.ts";
 import { openSqliteGround } from "./sqlite_ground.ts";
 import { uptime } from "./uptime.ts";
 import { watch } from "./watch.ts";
@@ -45,6 +46,8 @@ export interface SoakOptions {
   readonly rate: number;
   /** A worker without a heartbeat for this long is offline. */
   readonly heartbeatTimeoutMs: number;
+  /** Soaks the example shop instead of the workers and jobs made for soaks. */
+  readonly shop?: boolean;
   /** Only disturbances whose name contains one of these; default all. */
   readonly only?: readonly string[];
   /** An empty folder for logs and ledgers. */
@@ -81,6 +84,8 @@ const LEFT_WITHIN_MS = 5_000;
 const FORGOTTEN_WITHIN_MS = 45_000;
 const JID_LENGTH = 24;
 const CRON_ENTRIES = ["tick", "tock"];
+/** Of the example shop, for each second of its load. */
+const NEWSLETTERS_PER_SECOND = 20;
 
 /**
  * Soaks a store.
@@ -93,7 +98,8 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   const incidents = new Incidents((line) => void log.writeSync(new TextEncoder().encode(`${line}\n`)));
   await using ground = await OPEN[options.store]({ incidents, folder, heartbeatTimeoutMs });
   const id = crypto.randomUUID();
-  await using cast = new Cast({ ...options, ...LIMITS, ground, incidents, id, pushers: PUSHERS });
+  const parts = { ...options, ...LIMITS, ground, incidents, id, pushers: PUSHERS };
+  await using cast = options.shop ? new ShopCast({ ...parts, kinds: "shop" }) : new Cast({ ...parts, kinds: "all" });
   const aborted = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   try {
     return await Promise.race([soakWith(options, { incidents, ground, cast, id }), aborted]);
@@ -111,9 +117,12 @@ interface Parts {
 }
 
 async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: Parts): Promise<SoakResult> {
-  const { folder, heartbeatTimeoutMs, only } = options;
+  const { folder, heartbeatTimeoutMs, shop = false, only } = options;
   const { store } = ground;
-  await prepare(ground);
+  const batches = new Map<string, boolean>();
+  const own = operator(ground, `${folder}/ledger-0`, id, batches);
+  if (shop) await sendNewsletter(store, options.durationMs / 1_000 * NEWSLETTERS_PER_SECOND, own);
+  else await prepare(ground);
   await cast.startWorkers();
   await cast.startRemotes();
   await cast.startPushers();
@@ -124,13 +133,15 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
     ...ground.disturbances,
     ...(ground.kind === "sqlite" ? lineDisturbances(heartbeatTimeoutMs, "remote") : []),
   ]
-    .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true);
+    .filter(({ name }) => only?.some((part) => name.includes(part)) ?? true)
+    .filter(({ name }) => !shop || SHOP_DISTURBANCES.includes(name));
   const planned = plan(new Random(options.seed), {
     ...{ ...options, disturbances, pushers: PUSHERS },
-    ...{ workers: options.workers + REMOTE_WORKERS, remotes: REMOTE_WORKERS, gateways: GATEWAYS },
+    ...(shop
+      ? { workers: SHOP_WORKERS, remotes: 0, gateways: 0 }
+      : { workers: options.workers + REMOTE_WORKERS, remotes: REMOTE_WORKERS, gateways: GATEWAYS }),
   });
-  const batches = new Map<string, boolean>();
-  const stage = { targets: cast.targets, incidents, store, ...operator(ground, `${folder}/ledger-0`, id, batches) };
+  const stage = { targets: cast.targets, incidents, store, ...own };
   const over = new AbortController();
   const watching = watch(store, `${folder}/heartbeats.log`, over.signal);
   await perform(planned, stage, options.durationMs);
@@ -206,6 +217,7 @@ async function prepare({ store }: Ground): Promise<void> {
 async function calm({ store }: Ground, cast: Cast): Promise<void> {
   for (const { line } of cast.targets) line.clear();
   await cast.stopPushers();
+  if (cast instanceof ShopCast) return;
   const crontab = new Crontab({ store, client: new Client({ store }) });
   for (const name of CRON_ENTRIES) await insist(() => crontab.remove(name));
 }
