@@ -58,7 +58,7 @@ bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ, pg-boss, graphile-
 simulate: ## Run workers, clients and operators under one virtual clock and random faults (SEEDS=1000 FIRST=1 STORE=sqlite LOG=1)
 	@$(DENO) run -A --no-check tests/simulation/main.ts --seeds "$(SEEDS)" --first "$(FIRST)" --store "$(SIMULATED)"$(if $(LOG), --log)
 
-soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=... ONLY=kill STEPS=500)
+soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=... ONLY=kill or shop STEPS=500)
 	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)"$(if $(SEED), --seed "$(SEED)")$(if $(ONLY), --only "$(ONLY)")
 	@STEPS="$(STEPS)" SEED="$(SEED)" && export STEPS SEED && $(DENO) run -A tests/chaos/batches_soak.ts $(filter-out both,$(STORE))
 	@$(DENO) run -A --no-check tests/simulation/main.ts --seeds "$(SEEDS)" --first "$(or $(SEED),$$(date +%s))" --store "$(SIMULATED)"

@@ -1131,10 +1131,12 @@ class Worker:
             with self._lock:
                 self._lines.append(line)
 
+    def _stood_still(self, context: JobContext) -> bool:
+        """Whether this process stood still, as a suspended machine does, between the reply and the begin of the job."""
+        return time.monotonic() - context._since >= min(self._heartbeat, self._timeout / 2)
+
     def _is_held(self, context: JobContext) -> bool:
-        """Asks whether a job is still this worker's, if this process stood still while its thread began."""
-        if time.monotonic() - context._since < min(self._heartbeat, self._timeout / 2):
-            return True
+        """Asks whether a job is still this worker's."""
         with self._lock:
             held = [*self._running, *(given["token"] for given, _ in self._ended)]
         answer = self._use({"running": [{"token": token} for token in held]}, "/work/heartbeat")
@@ -1148,7 +1150,7 @@ class Worker:
 
     def _perform(self, context: JobContext, handler: Any) -> None:
         try:
-            if not self._is_held(context):
+            if self._stood_still(context) and not self._is_held(context):
                 return
             if handler is None:
                 raise LookupError(f"No handler for class {context.class_!r}")
@@ -1164,6 +1166,8 @@ class Worker:
 
         async def perform() -> None:
             try:
+                if self._stood_still(context) and not await asyncio.to_thread(self._is_held, context):
+                    return
                 self._succeeded(context, await handler(context, *context.payload.get("args", ())))
             except asyncio.CancelledError:
                 self._end(context, _outcome_of(Aborted(context._reason or "Cancelled")))

@@ -1002,11 +1002,30 @@ module Jobs
     def perform(context)
       Thread.current.report_on_exception = false
       Thread.current.thread_variable_set(:jobs_context, context)
+      return if stood_still?(context) && !held?(context)
+
       handler = @handlers[context.class_name] || raise(NameError, "No handler for class #{context.class_name.inspect}")
       result = @executor ? @executor.wrap { handler.call(context) } : handler.call(context)
       finish(context, success(context, result))
     rescue Exception => e # Also what a handler shouldn't raise: SystemExit, NotImplementedError.
       finish(context, Outcome.of(e))
+    end
+
+    # Whether this process stood still, as a suspended machine does, between the reply and the begin of the job.
+    def stood_still?(context)
+      Jobs.now - context.since >= [@heartbeat, @timeout / 2].min
+    end
+
+    # Asks whether a job is still this worker's.
+    def held?(context)
+      held = @lock.synchronize { @running.keys + @ended.map { |given, _| given["token"] } }
+      lost = use({ running: held.map { |token| { token: token } } }, "/work/heartbeat").fetch("lost", [])
+      @lock.synchronize do
+        @running.delete(context.token) if lost.include?(context.token)
+        @changed.broadcast
+      end
+      check_done
+      @running.key?(context.token)
     end
 
     # Sends a request for a step or a stream, on a connection that no other thread uses.
