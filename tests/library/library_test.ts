@@ -35,6 +35,24 @@ await using store = await openStore(Deno.args[0]!);
 console.log(await new Client({ store }).push("Welcome", ["Grace", 1]));
 `;
 
+/** Uses the helpers for tests, and the types. */
+const TESTS = `
+import { Client, defineJob } from "./library/jobs.js";
+import { fakeClient } from "./library/testing.js";
+import type { PushResult } from "./library/types.js";
+const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b);
+const client = fakeClient({ jobs: [Add] });
+const results: PushResult[] = await client.pushBulk(Add, [[1, 2]]);
+await client.drain();
+console.log(results.length, (await client.pushed(Add))[0]?.result, client instanceof Client);
+`;
+
+/** The first program of the guide. */
+async function guideProgram(): Promise<string> {
+  const guide = await Deno.readTextFile(new URL("../../docs/guides/library.md", import.meta.url));
+  return /```ts ignore\n(import .*?)```/s.exec(guide)![1]!;
+}
+
 /** A folder with a copy of the library and the given programs. */
 async function newFolder(programs: Record<string, string>) {
   const folder = await temporaryFolder();
@@ -56,7 +74,7 @@ Deno.test("a program in another folder pushes and performs, on SQLite and on Red
   await using folder = await newFolder({ "main.ts": PROGRAM, "push.ts": PRODUCER });
   await using redis = await startRedis();
   for (const store of ["sqlite:jobs.db", "sqlite::memory:", redis.url]) {
-    const { success, stdout, stderr } = await folder.run("run", "--check", "-A", "main.ts", store);
+    const { success, stdout, stderr } = await folder.run("run", "-A", "main.ts", store);
     assert(success, stderr);
     assertEquals(stdout, "succeeded AdaAda\n", stderr);
     assert(!stderr.includes("Heartbeat thread failed"), stderr);
@@ -65,25 +83,28 @@ Deno.test("a program in another folder pushes and performs, on SQLite and on Red
   }
 });
 
-Deno.test("the library has its types: wrong arguments are found before the program runs", async () => {
-  await using folder = await newFolder({ "wrong.ts": PROGRAM.replace(`["Ada", 2]`, `["Ada", "2"]`) });
-  const { success, stderr } = await folder.run("check", "wrong.ts");
+Deno.test("the library has its types: wrong arguments are found before the program runs, and right programs pass", async () => {
+  const wrong = PROGRAM.replace(`["Ada", 2]`, `["Ada", "2"]`);
+  const shop = (await guideProgram()).replaceAll('"./jobs/', '"./library/');
+  await using folder = await newFolder({
+    "main.ts": PROGRAM,
+    "push.ts": PRODUCER,
+    "tests.ts": TESTS,
+    "shop.ts": shop,
+    "wrong.ts": wrong,
+  });
+  // One check of all: each takes seconds.
+  const { success, stderr } = await folder.run("check", "main.ts", "push.ts", "tests.ts", "shop.ts", "wrong.ts");
   assert(!success);
+  const errors = [...stderr.matchAll(/^TS\d+ .*|^ +at file:.*/gm)].map(([line]) => line.trim());
+  assertEquals(errors.length, 2, stderr);
   assertStringIncludes(stderr, "Type 'string' is not assignable to type 'number'");
+  assertStringIncludes(errors[1]!, "/wrong.ts:");
 });
 
 Deno.test("testing.js has the helpers for tests, types.js the types", async () => {
-  const program = `
-    import { Client, defineJob } from "./library/jobs.js";
-    import { fakeClient } from "./library/testing.js";
-    import type { PushResult } from "./library/types.js";
-    const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b);
-    const client = fakeClient({ jobs: [Add] });
-    const results: PushResult[] = await client.pushBulk(Add, [[1, 2]]);
-    await client.drain();
-    console.log(results.length, (await client.pushed(Add))[0]?.result, client instanceof Client);`;
-  await using folder = await newFolder({ "main.ts": program });
-  const { stdout, stderr } = await folder.run("run", "--check", "-A", "main.ts");
+  await using folder = await newFolder({ "main.ts": TESTS });
+  const { stdout, stderr } = await folder.run("run", "-A", "main.ts");
   assertEquals(stdout, "1 3 true\n", stderr);
 });
 
@@ -161,12 +182,9 @@ Deno.test("a worker runs with the permissions that the guide names", async () =>
 });
 
 Deno.test("the first program of the guide runs unchanged, and stops on a signal", async () => {
-  await using folder = await newFolder({});
-  const guide = await Deno.readTextFile(new URL("../../docs/guides/library.md", import.meta.url));
-  const [, code] = /```ts ignore\n(import .*?)```/s.exec(guide)!;
-  await Deno.writeTextFile(`${folder.path}/shop.ts`, code!);
+  await using folder = await newFolder({ "shop.ts": await guideProgram() });
   await Deno.rename(`${folder.path}/library`, `${folder.path}/jobs`);
-  const command = [Deno.execPath(), "run", "-A", "--check", "shop.ts"];
+  const command = [Deno.execPath(), "run", "-A", "shop.ts"];
   await using program = new JobsProcess({ store: "", cwd: folder.path, command });
   await program.logged("Welcome, Ada", { class: "Welcome", queue: "mail" });
   await program.logged("Done");
