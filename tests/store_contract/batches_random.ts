@@ -14,7 +14,7 @@ import type { Outcome } from "../../src/store/port/outcomes.ts";
 import type { Cases } from "./harness.ts";
 import { entries, HOUR_MS, jid, job, lapse, register, rescueAll, takeUpTo } from "./jobs.ts";
 
-const STEPS = 400;
+const STEPS = 260;
 const SEEDS = [1, 2, 3];
 const STATES = ["pending", "dead", "succeeded", "failed", "cancelled", "expired", "deleted"] as const;
 type State = typeof STATES[number];

@@ -790,8 +790,8 @@ export const groups: Cases = {
       open,
     ) => {
       await using t = await open();
-      const GROUPS = 60;
-      const JOBS = 300;
+      const GROUPS = 40;
+      const JOBS = 160;
       const random = randomFrom(7);
       const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
       await t.store.admin.configure("default", { eachGroup: true, limit: { running: 1 } });
@@ -903,7 +903,7 @@ async function takeAtRandom(open: Parameters<Cases[string]>[0], hasLimits: boole
     return Math.min(queued.get(group)!.length, limit - (leased.get(group)?.length ?? 0));
   };
   let pushed = 0;
-  for (let step = 0; step < 40; step++) {
+  for (let step = 0; step < 25; step++) {
     const batch = Array.from({ length: below(300) }, () => {
       const n = ++pushed;
       const group = ["", laneOf("high"), laneOf("low")][below(20)] ?? `g${below(below(2) ? 400 : 4)}`;

@@ -24,9 +24,11 @@ export const WRONG =
   UNION ALL SELECT 'size of ' || place, size::text FROM jobs.set_size
     WHERE size <> (SELECT count(*) FROM jobs.member WHERE member.place = set_size.place)
   UNION ALL SELECT 'size of queue ' || name, size::text FROM jobs.queue
-    WHERE size <> (SELECT count(*) FROM jobs.queued WHERE queued.queue = queue.id)
+    LEFT JOIN (SELECT queue, count(*) FROM jobs.queued GROUP BY queue) AS real ON real.queue = queue.id
+    WHERE size <> coalesce(real.count, 0)
   UNION ALL SELECT 'grouped of queue ' || name, grouped::text FROM jobs.queue
-    WHERE grouped <> (SELECT coalesce(sum(size), 0) FROM jobs.queue AS one WHERE one.parent = queue.id)`;
+    LEFT JOIN (SELECT parent, sum(size) FROM jobs.queue GROUP BY parent) AS groups ON groups.parent = queue.id
+    WHERE grouped <> coalesce(groups.sum, 0)`;
 
 /** Rows of a table beyond this number are removed with TRUNCATE, which costs more but leaves no dead rows. */
 const MAX_DELETED = 200;
