@@ -1,7 +1,7 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo shop run check test bench bench-peers simulate soak fmt compile package release library clients image docs clean
+.PHONY: help deno demo shop run check test bench bench-peers simulate prove soak fmt compile package release library clients image docs clean
 
 # How long a soak lasts, on which store (sqlite, redis, postgres, or both: the first two), and its seed; empty for any.
 MINUTES = 1
@@ -57,6 +57,9 @@ bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ, pg-boss, graphile-
 
 simulate: ## Run workers, clients and operators under one virtual clock and random faults (SEEDS=1000 FIRST=1 STORE=sqlite LOG=1)
 	@$(DENO) run -A --no-check tests/simulation/main.ts --seeds "$(SEEDS)" --first "$(FIRST)" --store "$(SIMULATED)"$(if $(LOG), --log)
+
+prove: ## Put mended defects back, one by one, and let the simulation find each (MINUTES=10 ONLY="wake-lost redis-given-up")
+	@$(DENO) run -A --no-check tests/simulation/prove.ts $(ONLY)
 
 soak: ## Kill, freeze and cut off real workers at random, then account for every job (MINUTES=1 STORE=both SEED=... ONLY=kill or shop STEPS=500)
 	@$(DENO) run -A tests/soak/main.ts --minutes "$(MINUTES)" --store "$(STORE)"$(if $(SEED), --seed "$(SEED)")$(if $(ONLY), --only "$(ONLY)")

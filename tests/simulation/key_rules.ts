@@ -114,8 +114,9 @@ export class KeyRules {
     return this.#model.pushes.get(id);
   }
 
-  #isTouched({ plan }: Push): boolean {
-    return this.#model.touched.has(plan.id);
+  /** Whether an operator has changed its job, perhaps by a call that was sent before the push replaced it. */
+  #isTouched({ plan, jid }: Push): boolean {
+    return this.#model.touched.has(plan.id) || jid !== undefined && this.#model.isTouchedJob(jid);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Puts mended defects back, one after the other, and measures how long the simulation takes to find each, on all processors:
- * `MINUTES=10 deno run -A tests/simulation/prove.ts [NAME…]`.
+ * `make prove`.
  *
  * @module
  */
