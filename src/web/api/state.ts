@@ -128,7 +128,10 @@ export const stateRoutes: readonly ApiRoute[] = [
     about: "Lists the settings as this process loaded them",
     shape: settingsShape,
     run: (_c, services) => {
-      const settings = services.settings.map((row) => ({ ...row, value: services.mask.value(row.value) }));
+      const settings = services.settings.map(({ shown: _, ...row }) => ({
+        ...row,
+        value: services.mask.value(row.value),
+      }));
       return Promise.resolve({ settings });
     },
   }),
