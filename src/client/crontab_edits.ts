@@ -50,8 +50,7 @@ export class CrontabEdits {
     let cursor: string | undefined;
     do {
       const page = await this.#cron.page({ prefix, tag, cursor, limit: PART });
-      const edited: Edit = (name, stored, now) =>
-        stored && readDefinition(stored.definition) && edit(name, stored, now);
+      const edited: Edit = (name, stored, now) => stored && readDefinition(stored) && edit(name, stored, now);
       changed += await this.of(page.entries.map(({ name }) => name), edited);
       cursor = page.next;
     } while (cursor !== undefined);

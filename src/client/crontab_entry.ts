@@ -51,7 +51,7 @@ export interface CrontabPage {
 /** Returns an entry as the crontab shows it. */
 export function show(stored: StoredCron, now: number): CrontabEntry {
   const { name, live } = stored;
-  const definition = readDefinition(stored.definition);
+  const definition = readDefinition(stored);
   const state = readState(stored.state, definition);
   const loaded = definition !== undefined && isLoaded(definition, stored, now);
   const runs = loaded && !state?.paused;
@@ -73,7 +73,7 @@ export function show(stored: StoredCron, now: number): CrontabEntry {
  */
 export function definitionOf(name: string, stored: StoredCron | undefined): CronDefinition {
   if (stored === undefined) throw notFound(name);
-  const definition = readDefinition(stored.definition);
+  const definition = readDefinition(stored);
   if (definition === undefined) {
     throw new CrontabError(`Cron entry "${name}" was written by a newer version of jobs; use that version`);
   }
@@ -107,7 +107,7 @@ export function busy(name: string, attempts: number): CrontabError {
 
 /** Returns whether a running worker has the entry in its configuration. */
 export function isConfigured(stored: StoredCron, now: number): boolean {
-  const definition = readDefinition(stored.definition);
+  const definition = readDefinition(stored);
   return definition?.source === "config" && isLoaded(definition, stored, now);
 }
 
@@ -121,7 +121,7 @@ export function checkFree(name: string, stored: StoredCron | undefined, now: num
   if (isConfigured(stored, now)) {
     throw new CrontabError(`Cron entry "${name}" is defined in a configuration; change it there, or use another name`);
   }
-  if (!replace && readDefinition(stored.definition)?.source === "runtime") {
+  if (!replace && readDefinition(stored)?.source === "runtime") {
     throw new CrontabError(`Cron entry "${name}" already exists; replace it, or use another name`);
   }
 }
@@ -131,7 +131,7 @@ export function added(entry: CronEntry, stored: StoredCron | undefined, now: num
   const text = definitionText(entry, "runtime");
   if (stored?.definition === text) return undefined;
   const definition = { ...entry, source: "runtime" as const };
-  const kept = stored && readState(stored.state, readDefinition(stored.definition));
+  const kept = stored && readState(stored.state, readDefinition(stored));
   const planned = plan(definition, kept, now);
   // A worker enqueues the runs that the old schedule still owes.
   const isOwed = planned.due.length > 0 || planned.missed !== undefined;

@@ -32,23 +32,52 @@ const DEFAULTS = {
   overlap: "allow",
   catchUp: { policy: "last", windowMs: DEFAULT_CATCH_UP_WINDOW_MS },
   everyProcess: false,
-} as const satisfies Partial<CronEntry>;
+  source: "runtime",
+} as const satisfies Partial<CronDefinition>;
 
-/** Returns the text of an entry. Equal entries have equal texts. */
+/** The names of fields in a text, for the same reason. The name isn't in it. */
+const FIELDS = {
+  ...{ s: "schedule", c: "class", a: "args", o: "options", m: "memo" },
+  ...{ v: "overlap", k: "catchUp", e: "everyProcess", f: "source" },
+};
+const SCHEDULE_FIELDS = {
+  ...{ r: "rule", z: "timezone", i: "everyMs", a: "anchor" },
+  ...{ b: "start", e: "end", p: "spreadMs", o: "offsetMs" },
+};
+
+function shorten(object: object, fields: Readonly<Record<string, string>>): object {
+  const given = object as Readonly<Record<string, unknown>>;
+  const all = Object.entries(fields).filter(([, long]) => given[long] !== undefined);
+  return Object.fromEntries(all.map(([short, long]) => [short, given[long]]));
+}
+
+function lengthen(object: object, fields: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [Object.hasOwn(fields, name) ? fields[name]! : name, value]),
+  );
+}
+
+/** Returns the text of an entry, without its name. Equal entries have equal texts. */
 export function definitionText(entry: CronEntry, source: CronSource): string {
   const isDefault = (field: string, value: unknown) =>
     Object.hasOwn(DEFAULTS, field) &&
     stringifyLossless(value) === stringifyLossless(DEFAULTS[field as keyof typeof DEFAULTS]);
   const given = Object.entries({ ...entry, source }).filter(([field, value]) => !isDefault(field, value));
-  return stringifyLossless(Object.fromEntries(given))!;
+  const schedule = shorten(entry.schedule, SCHEDULE_FIELDS);
+  return stringifyLossless(shorten({ ...Object.fromEntries(given), schedule }, FIELDS))!;
 }
 
 /** Reads an entry; undefined if this version of the program cannot read it. */
-export function readDefinition(text: string): CronDefinition | undefined {
+export function readDefinition(
+  { name, definition: text }: { readonly name: string; readonly definition: string },
+): CronDefinition | undefined {
   const object = readObject(text);
   if (object === undefined) return undefined;
-  const read = { ...DEFAULTS, ...object } as Partial<CronDefinition>;
-  const isWhole = typeof read.name === "string" && typeof read.class === "string" && Array.isArray(read.args) &&
+  const given = lengthen(object, FIELDS) as Partial<CronDefinition>;
+  if (typeof given.schedule !== "object" || given.schedule === null) return undefined;
+  const schedule = lengthen(given.schedule, SCHEDULE_FIELDS);
+  const read = { ...DEFAULTS, ...given, name, schedule } as Partial<CronDefinition>;
+  const isWhole = typeof read.class === "string" && Array.isArray(read.args) &&
     isSchedule(read.schedule) && typeof read.overlap === "string" && typeof read.catchUp?.policy === "string" &&
     typeof read.options === "object" && read.options !== null;
   return isWhole ? read as CronDefinition : undefined;

@@ -14,7 +14,23 @@ const ENTRY: CronEntry = {
 };
 
 Deno.test("a definition and a state survive writing and reading", () => {
-  assertEquals(readDefinition(definitionText(ENTRY, "config")), { ...ENTRY, source: "config" });
+  const read = (entry: CronEntry, source: "config" | "runtime") =>
+    readDefinition({ name: entry.name, definition: definitionText(entry, source) });
+  assertEquals(read(ENTRY, "config"), { ...ENTRY, source: "config" });
+  const bounds = { start: 1, end: 2, spreadMs: 3, offsetMs: 0 };
+  const other: CronEntry = {
+    ...{
+      name: "other",
+      class: "Report",
+      args: [],
+      memo: "a",
+      everyProcess: true,
+      overlap: "skip",
+      options: { queue: "q" },
+    },
+    ...{ schedule: { everyMs: 5, anchor: 1, ...bounds }, catchUp: { policy: "all", windowMs: 1 } },
+  };
+  assertEquals(read(other, "runtime"), { ...other, source: "runtime" });
   const state = { schedule: { everyMs: 1_000, anchor: 0 }, considered: 1_700_000_000_000 };
   assertEquals(readState(stateText(state, state.schedule), { ...ENTRY, schedule: state.schedule }), state);
 });
@@ -32,7 +48,8 @@ Deno.test("a definition or state with an invalid schedule is rejected", () => {
     null,
   ];
   for (const schedule of schedules) {
-    assertEquals(readDefinition(JSON.stringify({ ...ENTRY, args: [], schedule })), undefined);
+    const definition = definitionText({ ...ENTRY, schedule: schedule as never ?? {} }, "config");
+    assertEquals(readDefinition({ name: "nightly", definition }), undefined);
     assertEquals(readState(JSON.stringify({ schedule, considered: 0 }), undefined), undefined);
   }
   assertEquals(readState(JSON.stringify({ schedule: ENTRY.schedule, considered: 1e300 }), undefined), undefined);

@@ -181,7 +181,7 @@ function eventOf({ name, class: className, options }: CronDefinition, record: Cr
 /** Returns the stored state of an entry. */
 function stateOf({ stored, definition, text }: EntrySnapshot): CronState | undefined {
   if (stored === undefined) return undefined;
-  return readState(stored.state, text === undefined ? definition : readDefinition(stored.definition));
+  return readState(stored.state, text === undefined ? definition : readDefinition(stored));
 }
 
 /** Returns a write of the state, and of the definition if it is new, or if an older version has written it. */

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { Client } from "../../client/client.ts";
 import { definitionText, readDefinition, stateText } from "../../cron/definition.ts";
 import { checkCrontab } from "../../cron/crontab.ts";
+import type { CronEntryInput } from "../../cron/entry.ts";
 import type { Overlap } from "../../cron/occurrence.ts";
 import type { CronState } from "../../cron/plan.ts";
 import { CronDecider, RECHECK_MS } from "./cron_decider.ts";
@@ -12,6 +13,13 @@ const MINUTE_MS = 60_000;
 
 const ENTRY = { name: "report", every: "1m", anchor: "2026-01-01T00:00:00Z", class: "A" };
 
+/** Returns the stored definition of an entry. */
+function definitionOf(entry: CronEntryInput) {
+  const options = { environment: "test", classes: new Set(["A"]), queues: new Set(["default"]) };
+  const [checked] = checkCrontab([entry], options).active;
+  return readDefinition({ name: checked!.name, definition: definitionText(checked!, "config") })!;
+}
+
 /** Decides on an entry that runs each minute, a moment after it was due, while a job of it is live. */
 function decide({ overlap, live, waiting, builds = true, now = START + MINUTE_MS + 500 }: {
   readonly overlap: Overlap;
@@ -20,9 +28,7 @@ function decide({ overlap, live, waiting, builds = true, now = START + MINUTE_MS
   readonly builds?: boolean;
   readonly now?: number;
 }) {
-  const options = { environment: "test", classes: new Set(["A"]), queues: new Set(["default"]) };
-  const entry = { ...ENTRY, overlap };
-  const definition = readDefinition(definitionText(checkCrontab([entry], options).active[0]!, "config"))!;
+  const definition = definitionOf({ ...ENTRY, overlap });
   const client = new Client({
     store: {} as never,
     middleware: [(_job, next) => builds ? next() : Promise.resolve({ refused: "stopped" } as never)],
@@ -65,9 +71,7 @@ Deno.test("after a job that could not be built the entry is looked at again at o
 });
 
 Deno.test("an everyProcess run skips each later one until it has ended, not only the next", async () => {
-  const options = { environment: "test", classes: new Set(["A"]), queues: new Set(["default"]) };
-  const entry = { ...ENTRY, everyProcess: true, overlap: "skip" };
-  const definition = readDefinition(definitionText(checkCrontab([entry], options).active[0]!, "config"))!;
+  const definition = definitionOf({ ...ENTRY, everyProcess: true, overlap: "skip" });
   const client = new Client({ store: {} as never, onUnregistered: () => {} });
   const report = { clockAhead: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
   const started: string[] = [];

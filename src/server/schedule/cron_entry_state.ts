@@ -108,7 +108,7 @@ export function actionFor(state: EntryState, stored: StoredCron, now: number): E
   const unseenMs = now - stored.seenAt;
   // A definition that no worker has had for a while gives way to one that a worker has.
   if (own && !isStored && (isUnwritten || unseenMs > LOADED_TTL_MS)) return { kind: "define", own };
-  const definition = readDefinition(stored.definition);
+  const definition = readDefinition(stored);
   if (definition && (own || definition.source === "runtime")) return { kind: "decide", definition };
   return { kind: definition?.source === "config" && unseenMs > FORGOTTEN_MS ? "remove" : "ignore" };
 }

@@ -28,7 +28,7 @@ export class CronReporter {
   ignored({ name, definition }: Pick<StoredCron, "name" | "definition">): void {
     if (this.#ignored.get(name) === definition) return;
     this.#ignored.set(name, definition);
-    if (readDefinition(definition) !== undefined) return;
+    if (readDefinition({ name, definition }) !== undefined) return;
     this.#log.warn("Cron entry skipped: this version can't read it", { entry: name });
   }
 

@@ -213,7 +213,7 @@ export class Scheduler implements LoopBody<number> {
       const late = new Set<string>();
       for (const entry of entries) {
         // An entry of that name which was added at run time stays.
-        if (readDefinition(entry.definition)?.source === "runtime") continue;
+        if (readDefinition(entry)?.source === "runtime") continue;
         if (await this.#remove(entry)) this.#options.log.info("Cron entry removed", { entry: entry.name });
         else late.add(entry.name);
       }

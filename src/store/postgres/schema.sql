@@ -251,7 +251,7 @@ CREATE TABLE cron (
   shared smallint NOT NULL,
   tags text COLLATE "C" NOT NULL,
   next bigint NOT NULL
-) WITH (fillfactor = 50);
+);
 CREATE INDEX cron_live ON cron (live) WHERE live IS NOT NULL;
 CREATE INDEX cron_next ON cron (shared, next, name);
 CREATE TABLE cron_tag (
