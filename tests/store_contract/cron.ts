@@ -5,6 +5,8 @@
  */
 import { receiveCommands } from "../../src/store/ops/await.ts";
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
 import { systemClock } from "../../src/clock.ts";
 import { getField, readWireTime } from "../../src/job/raw.ts";
 import type { Place } from "../../src/store/port/entries.ts";
@@ -25,6 +27,8 @@ import {
   woken,
   workerRecord,
 } from "./jobs.ts";
+import { openStore } from "../../src/store/open.ts";
+import { migrateStore } from "../../src/store/ops/migrate/migrate.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";
 import { cancelElsewhere, cancelJob } from "../../src/store/ops/cancel.ts";
 
@@ -318,6 +322,36 @@ export const cron: Cases = {
     const entry = (await read(t.store, "a:2"))!;
     await t.store.cron.write([{ name: "a:2", version: entry.version, remove: true }]);
     assertEquals([await all({ tag: "x" }), await all({ prefix: "a" })], [[], ["a:1", "a:3"]]);
+  },
+
+  "bounds and tags of an entry survive another connection, an edit and a migration": async (open) => {
+    await using t = await open();
+    const crontab = (store: ServerStore) =>
+      new Crontab({ store, client: new Client({ store, onUnregistered: () => {} }) });
+    const input = {
+      ...{ name: NIGHTLY, rule: "0 9 * * *", timezone: "Europe/London", class: "HardJob", tags: ["reports"] },
+      ...{ start: "2099-03-28T00:00:00Z", count: 3, spread: "10m" },
+    };
+    await crontab(t.store).add(input);
+    const [first] = await crontab(t.store).next(NIGHTLY, 1);
+    // One run is before a change of clocks, and two are after it.
+    const times = [0, 23, 47].map((hours) => first! + hours * HOUR_MS);
+    const check = async (store: ServerStore) => {
+      assertEquals(await crontab(store).next(NIGHTLY, 10), times);
+      assertEquals((await store.cron.page({ tag: "reports" })).entries.map(({ name, next }) => [name, next]), [
+        [NIGHTLY, first],
+      ]);
+    };
+    const other = await t.another();
+    await check(other);
+    await crontab(other).add({ ...input, memo: "for Ann" }, { replace: true });
+    await check(t.store);
+    await using target = await openStore("sqlite::memory:");
+    await migrateStore(t.store, target);
+    await check(target);
+    assertEquals((await t.store.cron.page()).entries, []);
+    await migrateStore(target, t.store);
+    await check(t.store);
   },
 
   "a survey has the entries that aren't shared, and how late an entry was written": async (open) => {
