@@ -162,8 +162,8 @@ function migration(random: Random): Act[] {
   // Half of the time the parent still runs, and its child is to come: then the child is migrated first.
   const step: StepPlan = random.chance(0.5)
     ? { kind: "child", job: child }
-    : { kind: "both", ms: 5_000, child: { ...child, options: { ...child.options, in: 1 } } };
-  const parent: Act = { at: at - 200, do: "steps", id: "m", steps: [step], expires: false };
+    : { kind: "both", ms: 5_000, child: { ...child, options: { ...child.options, in: 3 } } };
+  const parent: Act = { at: Math.max(0, at - 1_500), do: "steps", id: "m", steps: [step], expires: false };
   const before = [cancel, parent].filter(() => random.chance(0.5));
   return [...before, { at, do: "migrate", serves: random.chance(0.5) }];
 }
