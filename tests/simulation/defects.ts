@@ -33,20 +33,27 @@ export const DEFECTS: readonly Defect[] = text.trim().split("\n\n").map((entry) 
 });
 
 /**
- * Copies the sources into a new folder, with a defect. Returns the folder.
+ * Returns the files that a defect changes, with it.
  *
  * @throws {Error} if the code has changed so that an edit doesn't apply
  */
-export async function putBack({ name, edits }: Defect): Promise<string> {
+export async function withDefect({ name, edits }: Defect): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  let path = "";
+  for (const [i, line] of edits.entries()) {
+    if (line.startsWith("src/")) path = line;
+    if (!line.startsWith("- ")) continue;
+    const now = files.get(path) ?? await Deno.readTextFile(join(ROOT, path));
+    if (now.split(line.slice(2)).length !== 2) throw new Error(`Defect ${name} no longer applies: adapt defects.txt`);
+    files.set(path, now.replace(line.slice(2), () => edits[i + 1]!.slice(2)));
+  }
+  return files;
+}
+
+/** Copies the sources into a new folder, with a defect. Returns the folder. */
+export async function putBack(defect: Defect): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "jobs-defect-" });
   for (const path of NEEDED) await cp(join(ROOT, path), join(folder, path), { recursive: true });
-  let file = "";
-  for (const [i, line] of edits.entries()) {
-    if (line.startsWith("src/")) file = join(folder, line);
-    if (!line.startsWith("- ")) continue;
-    const now = await Deno.readTextFile(file);
-    if (now.split(line.slice(2)).length !== 2) throw new Error(`Defect ${name} no longer applies: adapt defects.txt`);
-    await Deno.writeTextFile(file, now.replace(line.slice(2), () => edits[i + 1]!.slice(2)));
-  }
+  for (const [path, text] of await withDefect(defect)) await Deno.writeTextFile(join(folder, path), text);
   return folder;
 }

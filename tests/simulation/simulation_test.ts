@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { DEFECTS, putBack } from "./defects.ts";
+import { DEFECTS, putBack, withDefect } from "./defects.ts";
 import { GROUNDS } from "./ground.ts";
 import { planOf } from "./plan.ts";
 import { run } from "./run.ts";
@@ -29,6 +29,10 @@ Deno.test("a seed gives the same events each time, and another seed others", asy
     const other = await run(ground, planOf(8));
     assertEquals(other.trace === first.trace, false);
   }
+});
+
+Deno.test("each of the mended defects can still be put back", async () => {
+  for (const defect of DEFECTS) assert((await withDefect(defect)).size > 0, defect.name);
 });
 
 Deno.test("finds a defect that was put back, and prints its shortest trace and the command that repeats it", async () => {
