@@ -40,6 +40,12 @@ export interface PostgresOptions {
   readonly config?: Readonly<Record<string, string>>;
   /** Runs it with the settings that it is installed with, which sync each commit to the disk. Default: those for tests. */
   readonly asInstalled?: boolean;
+  /** Copies the data of another server, and follows it: an asynchronous replica, which only reads. */
+  readonly replicaOf?: {
+    readonly server: PostgresServer;
+    /** The port that it follows: that of a proxy. */
+    readonly port: number;
+  };
   /** For the environment of the server. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -85,7 +91,7 @@ async function makeData(path: string, bin: string, run: (args: readonly string[]
 
 /** Starts a cluster. @throws {MissingTool} if PostgreSQL is missing */
 export async function startPostgres(
-  { config = {}, asInstalled = false, env = {} }: PostgresOptions = {},
+  { config = {}, asInstalled = false, replicaOf, env = {} }: PostgresOptions = {},
 ): Promise<PostgresServer> {
   const bin = programs();
   const dir = await Deno.makeTempDir({ prefix: "jobs-postgres-" });
@@ -101,13 +107,20 @@ export async function startPostgres(
   };
   if (Deno.uid() === 0) await new Deno.Command("chown", { args: ["65534", dir] }).output();
   await Deno.chmod(dir, 0o755);
-  await makeData(`${dir}/data`, bin, run);
+  if (replicaOf === undefined) await makeData(`${dir}/data`, bin, run);
+  else {
+    const { server } = replicaOf;
+    const from = ["-h", server.dir, "-p", `${server.port}`, "-U", "postgres"];
+    await run([`${bin}/pg_basebackup`, ...from, "-D", `${dir}/data`, "-c", "fast", "-N"]);
+    await run(["touch", `${dir}/data/standby.signal`]);
+  }
   const port = freePort();
   const settings: Record<string, string> = {
     ...{ port: `${port}`, listen_addresses: "127.0.0.1", unix_socket_directories: dir, max_connections: "200" },
     // A crash of the process loses nothing by that, only one of the machine.
     ...(!asInstalled &&
       { fsync: "off", full_page_writes: "off", jit: "off", shared_buffers: "64MB", log_min_messages: "fatal" }),
+    ...(replicaOf && { primary_conninfo: `host=127.0.0.1 port=${replicaOf.port} user=postgres` }),
     ...config,
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`).join("");

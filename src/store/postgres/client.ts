@@ -307,6 +307,8 @@ export class Client {
     return createPool(this.#postgres, this.address, {
       hosts: this.#hosts,
       max: MAX_CONNECTIONS,
+      // Also of connections on which nothing was pending: the next one may lead to a replica that lagged.
+      onclose: () => this.#losses++,
       isPooled: this.#isPooled,
       ...options,
     });
