@@ -70,7 +70,8 @@ export function batchThroughput(batch: Batch, now: number): string | undefined {
   const [ended, elapsedMs] = [total - pending, completedAt - createdAt];
   if (ended === 0 || elapsedMs < 1_000) return undefined;
   const perSecond = ended / elapsedMs * 1_000;
-  const rate = perSecond >= 1 ? `${perSecond.toFixed(1)} jobs/s` : `${(60 * perSecond).toFixed(1)} jobs/min`;
+  const [each, unit] = perSecond >= 1 ? [1, "s"] : perSecond >= 1 / 60 ? [60, "min"] : [3_600, "h"];
+  const rate = `${(each * perSecond).toFixed(1)} jobs/${unit}`;
   const leftMs = Math.ceil(pending / perSecond) * 1_000;
   // Nodes that wait may take any time, and more members may come.
   const isKnown = state === "running" && closedAt !== undefined && waiting === 0;

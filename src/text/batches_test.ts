@@ -7,6 +7,7 @@ Deno.test("the throughput of a batch is its average, with the time that is left 
     batchThroughput(someBatch("b", { createdAt: 0, ...more }), seconds * 1_000);
   assertEquals(throughput({ total: 100, pending: 60 }), "4.0 jobs/s, about 15s left");
   assertEquals(throughput({ total: 100, pending: 97 }), "18.0 jobs/min, about 5m24s left");
+  assertEquals(throughput({ total: 6, pending: 4, waiting: 3 }, 4_800), "1.5 jobs/h");
   assertEquals(throughput({ total: 100, pending: 60, state: "open" }), "4.0 jobs/s", "more may come");
   assertEquals(throughput({ total: 100, pending: 60, waiting: 1 }), "4.0 jobs/s", "a node waits for others");
   assertEquals(throughput({ total: 100, state: "succeeded", completedAt: 20_000 }, 1_000), "5.0 jobs/s");
