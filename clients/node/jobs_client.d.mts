@@ -115,6 +115,45 @@ export interface Finished {
   payload?: Record<string, unknown>;
 }
 
+/** An event of the log: its fields are those of `jobs events --json`. */
+export interface JobsEvent {
+  /** Its position: the `after` of a later call. */
+  id: number;
+  type:
+    | "succeeded"
+    | "dead"
+    | "failed"
+    | "cancelled"
+    | "expired"
+    | "batch.complete"
+    | "flow.ended"
+    | "cron.missed"
+    | "worker.offline"
+    | "gap";
+  /** ISO 8601. */
+  at: string;
+  jid?: string;
+  class?: string;
+  queue?: string;
+  batch?: string;
+  error?: { class: string; message: string };
+  [field: string]: unknown;
+}
+
+/** Where events begin, and which ones. */
+export interface EventOptions {
+  /** The `id` of the last event that the program has used; 0: the oldest that is kept. Default: from now on. */
+  after?: number;
+  type?: JobsEvent["type"] | readonly JobsEvent["type"][];
+  /** A class, or a pattern such as `Import*`. */
+  class?: string | readonly string[];
+  queue?: string | readonly string[];
+  batch?: string | readonly string[];
+  tag?: string | readonly string[];
+  /** Ends the loop with its reason. */
+  signal?: AbortSignal;
+}
+
 /** The API refused a request, could not be reached, or something else answered in its place. */
 export class JobsError extends Error {
   /** `invalid`, `conflict`, `forbidden`, `rate_limited`, `unavailable`, `unreachable`, `redirected`, `invalid_reply`, … */
@@ -148,6 +187,8 @@ export class JobsClient {
     jid: string,
     options?: { timeoutMs?: number; signal?: AbortSignal },
   ): Promise<Finished | undefined>;
+  /** Yields the events of the log, for ever. Needs a token of the role reader or operator. */
+  events(options?: EventOptions): AsyncGenerator<JobsEvent, never>;
 }
 
 /** The argument of a step's function. */

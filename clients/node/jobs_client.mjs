@@ -40,6 +40,8 @@ export class JobsError extends Error {
 const MAX_BATCH = 1_000;
 /** Maximum wait in one request. */
 const MAX_WAIT_MS = 30_000;
+/** A stream of events on which nothing has come for this long is read again: the server writes each 15 s. */
+const MAX_SILENCE_MS = 45_000;
 /** The part of an unexpected reply that an error shows. */
 const MAX_SHOWN_CHARS = 100;
 /** Statuses after which a request is repeated: the API is busy, or a proxy in front of it can't reach it. */
@@ -113,6 +115,72 @@ export class JobsClient {
       });
       if (finished !== null) return finished;
       if (leftMs <= MAX_WAIT_MS) return undefined;
+    }
+  }
+
+  /**
+   * Yields the events of the log, for ever. `after` is the `id` of the last event that the program has used, 0 the oldest that is kept; default:
+   * from now on. Other options are filters: `type`, `class`, `queue`, `batch`, `tag`, each a text or a list. Continues after a lost connection.
+   */
+  async *events({ after, signal, ...filter } = {}) {
+    const pairs = Object.entries(filter).flatMap(([name, values]) =>
+      [values ?? []].flat().map((value) => [name, value])
+    );
+    const query = `/events?${new URLSearchParams(pairs)}`;
+    for (let failures = 0, isReached = false;;) {
+      try {
+        // A page has the errors of the API, and where to begin.
+        const from = after === undefined ? "" : `&after=${after}`;
+        const page = await this.#send("GET", query + from, undefined, undefined, isPage, { signal });
+        isReached = true;
+        for (const event of page.events) {
+          yield event;
+          after = event.id;
+        }
+        after = page.next;
+        for await (const { id, event } of this.#stream(query, after, signal)) {
+          failures = 0;
+          if (event) yield event;
+          after = id;
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        const isTransient = error instanceof JobsError && (error.status === undefined || TRANSIENT.has(error.status));
+        if (!isReached || !isTransient) throw error;
+      }
+      await pause(Math.min(5_000, 100 * 2 ** failures++) * (0.5 + Math.random() / 2), signal);
+    }
+  }
+
+  /** Yields the messages of a stream of events until it is cut. */
+  async *#stream(query, after, signal) {
+    const silence = new AbortController();
+    const timer = setTimeout(() => silence.abort(), MAX_SILENCE_MS);
+    const headers = { ...this.#headers, accept: "text/event-stream", "last-event-id": String(after) };
+    try {
+      const response = await this.#fetch(this.#servers[0] + query, {
+        headers,
+        redirect: "manual",
+        signal: signal ? anySignal([signal, silence.signal]) : silence.signal,
+      });
+      if (!response.headers.get("content-type")?.includes("event-stream")) return void await response.body?.cancel();
+      const decoder = new TextDecoder();
+      let text = "";
+      for await (const chunk of response.body) {
+        timer.refresh?.();
+        const messages = (text + decoder.decode(chunk, { stream: true })).split("\n\n");
+        text = messages.pop();
+        for (const message of messages) {
+          const id = /^id: (\d+)$/m.exec(message)?.[1];
+          const data = /^data: (.*)$/m.exec(message)?.[1];
+          if (id !== undefined) yield { id: Number(id), event: data && JSON.parse(data) };
+        }
+      }
+    } catch (error) {
+      if (error instanceof SyntaxError) throw error;
+      // It was cut: the next page has the error, if there is one.
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -286,6 +354,10 @@ function isPushed({ jid }) {
 
 function isResult(value) {
   return isObject(value) && (isPushed(value) || typeof value.refused === "string");
+}
+
+function isPage({ events, next }) {
+  return Array.isArray(events) && Number.isSafeInteger(next);
 }
 
 function hasFinished({ finished }) {

@@ -43,6 +43,8 @@ __all__ = [
 
 _BATCH = 1_000
 _MAX_WAIT = 30.0
+# A stream of events on which nothing has come for this long is read again: the server writes each 15 s.
+_MAX_SILENCE = 45.0
 # The part of an unexpected reply that an error shows.
 _SHOWN = 100
 _TRANSIENT = frozenset((408, 429, 500, 502, 503, 504))
@@ -207,6 +209,61 @@ class JobsClient:
             if left <= _MAX_WAIT:
                 return None
 
+    def events(self, after: Optional[int] = None, **filters: Union[str, Iterable[str]]) -> Iterator[Dict[str, Any]]:
+        """Yields the events of the log, for ever. Continues after a lost connection.
+
+        after: the "id" of the last event that the program has used; 0: the oldest that is kept. Default: from now on.
+        filters: type, class_, queue, batch, tag, each a text or several.
+        """
+        named = {name.rstrip("_"): [value] if isinstance(value, str) else list(value) for name, value in filters.items()}
+        query = f"/events?{urllib.parse.urlencode(named, doseq=True)}"
+        failures = 0
+        is_reached = False
+        while True:
+            try:
+                # A page has the errors of the API, and where to begin.
+                start = "" if after is None else f"&after={after}"
+                page = self._send("GET", query + start, None, None, _is_page)
+                is_reached = True
+                for event in page["events"]:
+                    yield event
+                    after = event["id"]
+                after = page["next"]
+                for id_, event in self._stream(query, after):
+                    failures = 0
+                    if event is not None:
+                        yield event
+                    after = id_
+            except JobsError as error:
+                if not is_reached or not error.is_transient:
+                    raise
+            time.sleep(min(5.0, 0.1 * 2**failures) * random.uniform(0.5, 1))
+            failures += 1
+
+    def _stream(self, query: str, after: Optional[int]) -> Iterator[Any]:
+        """Yields the messages of a stream of events, each an ID and an event or None, until it is cut."""
+        headers = {"accept": "text/event-stream", "last-event-id": str(after)}
+        if self._token:
+            headers["authorization"] = f"Bearer {self._token}"
+        request = urllib.request.Request(self._servers.current + query, headers=headers)
+        id_, event = None, None
+        try:
+            # Its timeout begins again with each line.
+            with urllib.request.build_opener(_NoRedirect).open(request, timeout=_MAX_SILENCE) as response:
+                if "event-stream" not in (response.headers.get("content-type") or ""):
+                    return
+                for line in response:
+                    name, _, value = line.decode().rstrip("\n").partition(": ")
+                    if name == "id":
+                        id_ = int(value)
+                    elif name == "data":
+                        event = json.loads(value)
+                    elif name == "" and id_ is not None:
+                        yield id_, event
+                        id_, event = None, None
+        except (OSError, EOFError, http.client.HTTPException):
+            return  # The next page has the error, if there is one.
+
     def _push_batch(self, batch: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
         def is_complete(reply: Dict[str, Any]) -> bool:
             results = reply.get("results")
@@ -291,6 +348,10 @@ def _is_pushed(reply: Dict[str, Any]) -> bool:
 
 def _is_result(value: Any) -> bool:
     return isinstance(value, dict) and (_is_pushed(value) or isinstance(value.get("refused"), str))
+
+
+def _is_page(reply: Dict[str, Any]) -> bool:
+    return isinstance(reply.get("events"), list) and isinstance(reply.get("next"), int)
 
 
 def _has_finished(reply: Dict[str, Any]) -> bool:

@@ -266,6 +266,8 @@ module Jobs
     FAILURES = [SystemCallError, IOError, SocketError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse,
                 Net::HTTPHeaderSyntaxError, OpenSSL::SSL::SSLError].freeze
     SHOWN_BYTES = 100
+    # A stream of events on which nothing has come for this long is read again: the server writes each 15 s.
+    MAX_SILENCE = 45
 
     def initialize(servers, token, keep: false)
       @servers = servers
@@ -281,6 +283,35 @@ module Jobs
         response = exchange(method, path, body, key, timeout)
         read(path, response, expected || ->(_) { true })
       end
+    end
+
+    # Yields the messages of a stream of events, each an ID and an event or nil, until it is cut.
+    def messages(path, after)
+      aim(@servers.current)
+      request = Net::HTTP::Get.new(@uri.path + path, @headers.merge("accept" => "text/event-stream", "last-event-id" => after.to_s))
+      connection.read_timeout = MAX_SILENCE
+      text = String.new
+      yields = false
+      connection.request(request) do |response|
+        return unless response["content-type"].to_s.include?("event-stream")
+
+        response.read_body do |chunk|
+          text << chunk
+          while (message = text.slice!(/\A.*?\n\n/m))
+            id, data = message[/^id: (\d+)$/, 1], message[/^data: (.*)$/, 1]
+            next unless id
+
+            yields = true
+            yield id.to_i, data && JSON.parse(data.force_encoding("UTF-8"))
+            yields = false
+          end
+        end
+      end
+    rescue *FAILURES
+      raise if yields # It is an error of the block.
+      # Else the next page has the error, if there is one.
+    ensure
+      close
     end
 
     def close
@@ -445,6 +476,50 @@ module Jobs
         end["finished"]
         return finished if finished
         return nil if left <= MAX_WAIT
+      end
+    end
+
+    # Yields the events of the log, for ever, until the block breaks. Continues after a lost connection.
+    #
+    # after: the "id" of the last event that the program has used; 0: the oldest that is kept. Default: from now on.
+    # filters: type, class, queue, batch, tag, each a text or several.
+    def events(after: nil, **filters)
+      return enum_for(:events, after: after, **filters) unless block_given?
+
+      query = "/events?#{URI.encode_www_form(filters.transform_values { |values| Array(values) })}"
+      failures = 0
+      reached = false
+      # An error of the block ends the loop, also one of the API.
+      yields = false
+      use = lambda do |event|
+        yields = true
+        yield event
+        yields = false
+      end
+      loop do
+        begin
+          # A page has the errors of the API, and where to begin.
+          page = repeat do |line|
+            line.request("GET", "#{query}#{"&after=#{after}" if after}", timeout: @timeout) do |reply|
+              reply["events"].is_a?(Array) && reply["next"].is_a?(Integer)
+            end
+          end
+          reached = true
+          page["events"].each do |event|
+            use.call(event)
+            after = event["id"]
+          end
+          after = page["next"]
+          Line.new(@servers, @token).messages(query, after) do |id, event|
+            failures = 0
+            use.call(event) if event
+            after = id
+          end
+        rescue Error => e
+          raise if yields || !reached || !e.transient?
+        end
+        sleep([5.0, 0.1 * (2**failures)].min * rand(0.5..1.0))
+        failures += 1
       end
     end
 
