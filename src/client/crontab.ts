@@ -123,7 +123,7 @@ export class Crontab {
   }
 
   /**
-   * Adds entries, 50 in one step of the store. All are checked before the first is written.
+   * Adds entries, 64 in one step of the store. All are checked before the first is written.
    *
    * @param options.replace replaces entries of the same names that were added at run time; equal ones stay as they are
    * @returns how many were written

@@ -19,7 +19,7 @@ export type CronFilter = Pick<CronPageRequest, "prefix" | "tag">;
 const MAX_ATTEMPTS = 20;
 
 /** Entries that are read and written together. */
-export const PART = 50;
+export const PART = 64;
 
 /** Returns the write that changes an entry; undefined if it needs none. */
 export type Edit = (

@@ -47,7 +47,7 @@ const POLL_INTERVAL_MS = 15_000;
 /** Maximum number of attempts in a row at an entry that other workers change. */
 const MAX_ROUNDS = 10;
 /** Maximum number of entries that are read, decided and written at once: some milliseconds of work. */
-const PART = 50;
+const PART = 64;
 /** Maximum number of jobs and records in one step of the store, roughly. */
 const CHUNK = 300;
 

@@ -116,7 +116,7 @@ export interface CronPage extends CronReading {
 /** Maximum number of entries of a page. */
 export const MAX_CRON_PAGE = 1_000;
 /** Maximum number of entries and jobs that one step of a store writes, if it writes more than one entry: others wait for it. */
-const MAX_ROWS_PER_STEP = 100;
+const MAX_ROWS_PER_STEP = 128;
 /** Maximum size of what one step writes, in characters, if it writes more than one entry. */
 const MAX_STEP_CHARACTERS = 256 * 1_024;
 
@@ -169,7 +169,7 @@ export interface CronStore {
   claim(limit: number): Promise<CronClaim>;
 
   /**
-   * Changes or removes entries, each whole or not at all. One round trip for every 50 with a job on Redis, fewer of large ones.
+   * Changes or removes entries, each whole or not at all. One round trip for every 64 with a job on Redis, fewer of large ones.
    *
    * @returns the new version of each, the last one of a removed entry; undefined for one that has changed since it was read,
    * which stays as it is

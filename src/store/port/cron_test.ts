@@ -9,10 +9,10 @@ function write(name: number, jobs = 0, characters = 10): CronWrite {
 
 const sizes = (writes: CronWrite[]) => cronSteps(writes).map((step) => step.length);
 
-Deno.test("cron steps: 50 entries with a job in one step, 100 without", () => {
+Deno.test("cron steps: 64 entries with a job in one step, 128 without", () => {
   assertEquals(sizes([]), []);
-  assertEquals(sizes(Array.from({ length: 101 }, (_, i) => write(i, 1))), [50, 50, 1]);
-  assertEquals(sizes(Array.from({ length: 101 }, (_, i) => write(i))), [100, 1]);
+  assertEquals(sizes(Array.from({ length: 129 }, (_, i) => write(i, 1))), [64, 64, 1]);
+  assertEquals(sizes(Array.from({ length: 129 }, (_, i) => write(i))), [128, 1]);
 });
 
 Deno.test("cron steps: large entries in fewer, and one of any size by itself", () => {
