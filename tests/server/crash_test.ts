@@ -41,9 +41,9 @@ Deno.test("kill -9 during 5,000 jobs loses none, and repeats only running ones",
   );
 });
 
-Deno.test("two workers and four pushers on one file perform 20,000 jobs exactly once", async () => {
+Deno.test("two workers and four pushers on one file perform 8,000 jobs exactly once", async () => {
   await using bench = await Bench.open();
-  const total = 20_000;
+  const total = 8_000;
   await using _a = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn" }, false);
   await using _b = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn" }, false);
   const pusher = new URL("../support/pusher.ts", import.meta.url).pathname;
