@@ -64,11 +64,12 @@ export function loadTables(scale: number): Readonly<Record<string, LoadTable>> {
         "10,000 groups": { jobs: jobs(100_000), feature: "groups", groups: 10_000 },
         "3 priorities": { jobs: jobs(100_000), feature: "priorities" },
       },
-      columns: ["push/s", "drain/s", "of no group"],
+      columns: ["push/s", "drain/s", "of no group", "CPU µs per job"],
       cells: (results, _, first) => [
         formatSpread(rate(results, "pushPerSecond")),
         formatSpread(rate(results, "drainPerSecond")),
         share(results, first, "drainPerSecond"),
+        cpu(results),
       ],
     },
     full: {
@@ -79,17 +80,18 @@ export function loadTables(scale: number): Readonly<Record<string, LoadTable>> {
         feature: "groups",
         full: Math.round(full * Math.min(1, scale)),
       })),
-      columns: ["drain/s", "of none"],
+      columns: ["drain/s", "of none", "CPU µs per job"],
       cells: (results, _, first) => [
         formatSpread(rate(results, "drainPerSecond")),
         share(results, first, "drainPerSecond"),
+        cpu(results),
       ],
     },
     payloads: {
       title: "Payload sizes, no-op jobs, concurrency 10",
       head: "bytes",
       rows: rowsOf(SIZES, (bytes) => ({ bytes, jobs: jobs(Math.min(50_000, MAX_BYTES_PER_ROW / bytes)) })),
-      columns: ["push/s", "MB/s", "drain/s", "MB/s"],
+      columns: ["push/s", "MB/s", "drain/s", "MB/s", "CPU µs per job"],
       cells: (results, load) => {
         const [push, drain] = [rate(results, "pushPerSecond"), rate(results, "drainPerSecond")];
         return [
@@ -97,6 +99,7 @@ export function loadTables(scale: number): Readonly<Record<string, LoadTable>> {
           megabytes(push.median, load),
           formatSpread(drain),
           megabytes(drain.median, load),
+          cpu(results),
         ];
       },
     },
@@ -123,23 +126,25 @@ export function loadTables(scale: number): Readonly<Record<string, LoadTable>> {
         queued: Math.round(depth * Math.min(1, scale)),
         scheduled: Math.round(depth * Math.min(1, scale)),
       })),
-      columns: ["push/s", "of empty", "drain/s", "of empty"],
+      columns: ["push/s", "of empty", "drain/s", "of empty", "CPU µs per job"],
       cells: (results, _, first) => [
         formatSpread(rate(results, "pushPerSecond")),
         share(results, first, "pushPerSecond"),
         formatSpread(rate(results, "drainPerSecond")),
         share(results, first, "drainPerSecond"),
+        cpu(results),
       ],
     },
     queues: {
       title: "Queues of one worker",
       head: "queues",
       rows: rowsOf([1, 10, 100, 1_000, 10_000], (queues) => ({ jobs: jobs(50_000), queues })),
-      columns: ["push/s", "drain/s", "of one queue"],
+      columns: ["push/s", "drain/s", "of one queue", "CPU µs per job"],
       cells: (results, _, first) => [
         formatSpread(rate(results, "pushPerSecond")),
         formatSpread(rate(results, "drainPerSecond")),
         share(results, first, "drainPerSecond"),
+        cpu(results),
       ],
     },
   };

@@ -33,6 +33,7 @@ import type { ScheduledResult } from "./scheduled.ts";
 import { schedules } from "./schedules.ts";
 import type { TurnsResult } from "./turns.ts";
 import type { UnderLoadResult } from "./under_load.ts";
+import type { WorkersResult } from "./workers.ts";
 
 const flags = parseArgs(Deno.args, { string: ["rounds", "scale"] }) as unknown as {
   readonly rounds?: string;
@@ -138,6 +139,7 @@ async function latency(): Promise<void> {
 /** From a push to the start in a worker that performs 20,000 other jobs per second. */
 async function busy(): Promise<void> {
   await using redis = await startRedis();
+  await using postgres = await openPostgres();
   const samples = String(Math.max(50, Math.round(200 * scale)));
   let files = 0;
   const results = await inTurn({
@@ -147,14 +149,16 @@ async function busy(): Promise<void> {
       await redis.cli("FLUSHALL");
       return await runScript<UnderLoadResult>("under_load.ts", redis.url, "20000", samples);
     },
+    ...postgres.row((url) => runScript<UnderLoadResult>("under_load.ts", url, "20000", samples)),
   }, rounds);
   console.log("### From push to start in a worker that performs 20,000 other jobs per second, ms\n");
   const kinds = ["plain", "priority", "group"] as const;
   printTable(
-    ["store", "jobs/s", ...kinds.flatMap((kind) => [`${kind} p50`, "p99"])],
+    ["store", "jobs/s", "CPU µs per job", ...kinds.flatMap((kind) => [`${kind} p50`, "p99"])],
     Object.entries(results).map(([name, each]) => [
       name,
       formatSpread(spreadOf(each.map(({ perSecond }) => perSecond))),
+      formatNumber(spreadOf(each.map(({ cpuMicros }) => cpuMicros)).median),
       ...kinds.flatMap((kind) => [
         formatSpread(spreadOf(each.map((one) => one[kind].p50))),
         formatSpread(spreadOf(each.map((one) => one[kind].p99))),
@@ -267,13 +271,17 @@ async function workers(): Promise<void> {
   const jobs = String(Math.round(600_000 * scale));
   const cases = Object.fromEntries([1, 2, 4, 8].map((count) => [count, async () => {
     await redis.cli("FLUSHALL");
-    return await runScript<number>("workers.ts", redis.url, String(count), jobs);
+    return await runScript<WorkersResult>("workers.ts", redis.url, String(count), jobs);
   }]));
   const results = await inTurn(cases, rounds);
   console.log("### Workers on one Redis, no-op jobs\n");
   printTable(
-    ["workers", "jobs/s together"],
-    Object.entries(results).map(([count, each]) => [count, formatSpread(spreadOf(each))]),
+    ["workers", "jobs/s together", "CPU µs per job"],
+    Object.entries(results).map(([count, each]) => [
+      count,
+      formatSpread(spreadOf(each.map(({ perSecond }) => perSecond))),
+      formatNumber(spreadOf(each.map(({ cpuMicros }) => cpuMicros)).median),
+    ]),
   );
 }
 

@@ -16,6 +16,8 @@ export interface UnderLoadResult {
   readonly group: Delays;
   /** Jobs that the worker performed per second, on average. */
   readonly perSecond: number;
+  /** Processor time of the worker per performed job, in microseconds. */
+  readonly cpuMicros: number;
 }
 
 const KINDS = { plain: {}, priority: { priority: "high" }, group: { group: "small" } } as const;
@@ -45,6 +47,7 @@ async function measure(url: string, perSecond: string, samples: number): Promise
   const pusher = new Deno.Command(Deno.execPath(), { args, stdin: "null" }).spawn();
   try {
     const before = (await store.admin.stats()).processed;
+    const cpuBefore = await worker.cpuMs();
     const since = performance.now();
     const delays: Partial<Record<keyof typeof KINDS, Delays>> = {};
     for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
@@ -64,7 +67,8 @@ async function measure(url: string, perSecond: string, samples: number): Promise
     }
     const performed = (await store.admin.stats()).processed - before;
     const seconds = (performance.now() - since) / 1_000;
-    return { ...delays as Required<typeof delays>, perSecond: Math.round(performed / seconds) };
+    const cpuMicros = Math.round((await worker.cpuMs() - cpuBefore) * 10_000 / performed) / 10;
+    return { ...delays as Required<typeof delays>, perSecond: Math.round(performed / seconds), cpuMicros };
   } finally {
     pusher.kill("SIGKILL");
     await pusher.status;

@@ -1,12 +1,19 @@
 /**
- * Jobs per second of several workers together on one store. Prints one line of JSON, jobs/s.
+ * Jobs per second of several workers together on one store, and their processor time per job. Prints one line of JSON.
  *
  *     deno run -A tests/bench/workers.ts STORE-URL WORKERS [JOBS]
  */
 import { Client } from "../../src/client/client.ts";
 import { openStore } from "../../src/store/open.ts";
 import { until } from "../support/eventually.ts";
-import { ROOT } from "./measure.ts";
+import { cpuMsOf, ROOT } from "./measure.ts";
+
+/** The figures of all workers together. */
+export interface WorkersResult {
+  readonly perSecond: number;
+  /** Processor time of the workers per performed job, in microseconds, without that of the store. */
+  readonly cpuMicros: number;
+}
 
 const [url, count, jobs = "600000"] = Deno.args;
 /** Shares of the jobs between which the rate is measured: all workers run by then, and none has run out of work. */
@@ -30,10 +37,20 @@ try {
   await admin.configure("default", { pause: false });
   const passed = async (share: number) => {
     await until(async () => (await admin.stats()).processed >= share * Number(jobs));
-    return { at: performance.now(), processed: (await admin.stats()).processed };
+    const cpu = await Promise.all(workers.map(({ pid }) => cpuMsOf(pid)));
+    return {
+      at: performance.now(),
+      cpuMs: cpu.reduce((sum, ms) => sum + ms, 0),
+      processed: (await admin.stats()).processed,
+    };
   };
   const [first, last] = [await passed(FROM), await passed(TO)];
-  console.log(JSON.stringify(Math.round((last.processed - first.processed) / (last.at - first.at) * 1_000)));
+  const performed = last.processed - first.processed;
+  const result: WorkersResult = {
+    perSecond: Math.round(performed / (last.at - first.at) * 1_000),
+    cpuMicros: Math.round((last.cpuMs - first.cpuMs) * 10_000 / performed) / 10,
+  };
+  console.log(JSON.stringify(result));
 } finally {
   for (const worker of workers) worker.kill("SIGTERM");
   await Promise.all(workers.map((worker) => worker.status));
