@@ -977,6 +977,7 @@ class Worker:
         self._shutdown_timeout = shutdown_timeout
         self._token = token
         self._take_line = _Line(self._servers, token)
+        self._beat_line = _Line(self._servers, token)
         self._lock = threading.Condition()
         self._registering = threading.Lock()
         self._registrations = 0
@@ -1022,6 +1023,8 @@ class Worker:
                 while not self._is_done:
                     # A timeout lets Python handle signals.
                     self._lock.wait(0.5)
+            # A heartbeat that was sent while jobs ran waits for seconds.
+            self._beat_line.interrupt()
             for thread in threads[1:]:
                 thread.join(30)
             if self._failure is not None:
@@ -1294,7 +1297,7 @@ class Worker:
 
     def _beat_loop(self) -> None:
         """Tells the server that this worker lives. While jobs run, the answer waits until the server has something to say."""
-        line = _Line(self._servers, self._token)
+        line = self._beat_line
         while not self._is_done:
             with self._lock:
                 # Without jobs, the open request for jobs shows that this worker lives.
