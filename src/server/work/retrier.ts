@@ -16,6 +16,7 @@ import { describeError, isNamed } from "../../job/describe_error.ts";
 import { Cancelled } from "../../job/errors.ts";
 import { failedPayload } from "../../job/failure.ts";
 import { readWireTime, setFields, wireTime } from "../../job/raw.ts";
+import { BEGUN_FIELD } from "../../job/time.ts";
 import { verdictOf } from "../../job/verdict.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import type { AttemptEnd } from "../../store/ops/outcome.ts";
@@ -122,7 +123,11 @@ export class Retrier {
     },
   ): AttemptEnd {
     if (decision.kind === "snooze") {
-      const payload = setFields(job.raw, { enqueued_at: undefined, suspected: undefined, no_handler_since: undefined });
+      const payload = setFields(job.raw, {
+        ...{ enqueued_at: undefined, suspected: undefined, no_handler_since: undefined },
+        // It has begun: it doesn't expire while it waits for its next run.
+        ...(typeof job.payload.expires_in === "number" && { [BEGUN_FIELD]: "true" }),
+      });
       return { kind: "snooze", delayMs: decision.delayMs, payload };
     }
     if (decision.kind === "discard" || (decision.kind === "dead" && !decision.keep)) {

@@ -1,7 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { runningJob } from "../../../tests/support/job.ts";
-import { HandlerMissing } from "../../job/errors.ts";
-import { MAX_HANDLER_WAIT_MS, waitForHandler } from "./retrier.ts";
+import { FakeClock } from "../../../tests/support/clock.ts";
+import { KeptLog } from "../../../tests/support/log.ts";
+import { defaultSettings } from "../../config/settings.ts";
+import { Registry } from "../../handlers/registry.ts";
+import { HandlerMissing, Snooze } from "../../job/errors.ts";
+import { isExpired } from "../../job/time.ts";
+import { MAX_HANDLER_WAIT_MS, Retrier, waitForHandler } from "./retrier.ts";
 
 const ERROR = new HandlerMissing("New", []);
 const SINCE = 1_900_000_000_000;
@@ -25,4 +30,20 @@ Deno.test("notes when a handler was missing first, uses no attempt, and leaves o
   assertEquals([first.no_handler_since, first.retry_count], [1.9e9, 2]);
   assertEquals(JSON.parse(after(60_000)!.payload).no_handler_since, 1.9e9);
   assertEquals(after(0, new Error("no handler")), undefined);
+});
+
+Deno.test("a job that has snoozed doesn't expire while it waits for its next run", async () => {
+  const settings = defaultSettings();
+  const options = {
+    clock: new FakeClock(),
+    settings,
+    registry: new Registry(),
+    hooks: {},
+    log: new KeptLog(),
+    worker: "w",
+  };
+  const job = runningJob({ payload: { expires_in: 2, created_at: 1.7e12 } });
+  const end = await new Retrier(options as unknown as ConstructorParameters<typeof Retrier>[0]).end(job, new Snooze(1));
+  assertEquals(end.kind, "snooze");
+  assertEquals(isExpired(JSON.parse((end as { payload: string }).payload), Date.now()), false);
 });
