@@ -324,7 +324,11 @@ export class Model {
       if (state !== "stored" || this.touched.has(id)) continue;
       const runs = this.runsOf(id);
       const { expires_in, debounce, on_duplicate } = plan.options;
-      if (expires_in !== undefined || debounce !== undefined || on_duplicate !== undefined) continue;
+      if (debounce !== undefined || on_duplicate !== undefined) continue;
+      // A job that has begun doesn't expire, but after the death of its worker that isn't known.
+      const hasSurelyBegun = runs.length > 0 && runs.every(({ how }) => how !== undefined) &&
+        this.#rescuedAt === -Infinity && this.programs.size === 0;
+      if (expires_in !== undefined && !hasSurelyBegun) continue;
       const end = expected(plan);
       const has = (how: Run["how"]) => runs.some((run) => run.how === how);
       const isDead = dead.has(jid!);
