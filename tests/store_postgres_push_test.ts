@@ -18,6 +18,7 @@ import { register } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { CLASSY, REQUESTS } from "./support/push_cases.ts";
+import { requireTool } from "./support/tools.ts";
 
 const NOW = 1_790_000_000_123;
 const postgres = await startPostgres();
@@ -289,3 +290,21 @@ for (const level of ["repeatable read", "serializable"]) {
     assertEquals(await count(queue), 9);
   });
 }
+
+Deno.test("the documented lines for psycopg push in the application's transaction", async () => {
+  requireTool("psycopg");
+  const page = await Deno.readTextFile(new URL("../docs/guides/transactions.md", import.meta.url));
+  const [, lines] = /### psycopg\n\n```python\n([^]*?)```/.exec(page)!;
+  await postgres.sql("CREATE TABLE orders (id int)", name);
+  const before = await count("mail");
+  const python = async (text: string) => {
+    // Debian's, which has the package.
+    const { stderr } = await new Deno.Command("/usr/bin/python3", { args: ["-c", text] }).output();
+    return new TextDecoder().decode(stderr);
+  };
+  const head = `import json, psycopg\nurl = ${JSON.stringify(url)}\n`;
+  assertEquals(await python(head + lines), "");
+  const rolledBack = await python(`${head}${lines}    raise SystemExit("rolled back")\n`);
+  assertEquals(rolledBack, "rolled back\n");
+  assertEquals([await count("mail"), await postgres.sql("SELECT count(*) FROM orders", name)], [before + 1, "1"]);
+});

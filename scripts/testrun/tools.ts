@@ -31,6 +31,7 @@ export const TOOLS: readonly Tool[] = [
   { command: "node", package: "nodejs" },
   { command: "npm", package: "npm" },
   { command: "python3", package: "python3-minimal" },
+  { command: "psycopg", file: "/var/lib/dpkg/info/python3-psycopg.list", package: "python3-psycopg" },
   { command: "jq", package: "jq" },
   { command: "zsh", package: "zsh" },
   { command: "fish", package: "fish" },
