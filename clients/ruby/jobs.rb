@@ -916,7 +916,9 @@ module Jobs
 
       threads = %i[take_loop settle_loop beat_loop].map { |part| Thread.new { guarded { send(part) } } }
       @lock.synchronize { @changed.wait(0.5) until @done }
-      threads.drop(1).each { |thread| thread.join(30) }
+      threads[1].join(30)
+      # A heartbeat that was sent while jobs ran waits for seconds.
+      threads[2].kill.join
       raise @failure if @failure
 
       deregister
