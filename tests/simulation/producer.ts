@@ -16,6 +16,8 @@ import type { World } from "./world.ts";
 const CLOSE_WITHIN = "1m";
 
 export class Producer {
+  /** Requests without a reply. */
+  pending = 0;
   readonly #client: Client;
   readonly #model: Model;
   readonly #world: World;
@@ -106,12 +108,15 @@ export class Producer {
   /** Resolves with undefined if the store has failed, or may have lost the job: then it is unknown whether it has it. */
   async #try<Result>(reply: Promise<Result>): Promise<Result | undefined> {
     const sentAt = this.#world.time;
+    this.pending++;
     try {
       const result = await reply;
       return sentAt > this.#model.undoneAt ? result : undefined;
     } catch (error) {
       this.#world.note(`not acknowledged: ${(error as Error).message}`);
       return undefined;
+    } finally {
+      this.pending--;
     }
   }
 }

@@ -114,7 +114,8 @@ export class Simulation {
           world.fail("each job ends", `${jid} is ${place} for ${Math.round(maxMs / 60_000)} minutes`);
         }
       }
-      const isQuiet = jobs.length === 0 && !this.#isMigrating && this.#places.areAwake && world.time > world.lateUntil;
+      const isQuiet = jobs.length === 0 && this.#producer.pending === 0 && !this.#isMigrating &&
+        this.#places.areAwake && world.time > world.lateUntil;
       const isIdle = isQuiet && state.batches.every(({ isEnded }) => isEnded) && this.#places.areAll(state.workers);
       idleLooks = isIdle ? idleLooks + 1 : 0;
       if (idleLooks < IDLE_LOOKS) world.at(world.time + LOOK_MS, undefined, look);
