@@ -139,7 +139,6 @@ async function latency(): Promise<void> {
 /** From a push to the start in a worker that performs 20,000 other jobs per second. */
 async function busy(): Promise<void> {
   await using redis = await startRedis();
-  await using postgres = await openPostgres();
   const samples = String(Math.max(50, Math.round(200 * scale)));
   let files = 0;
   const results = await inTurn({
@@ -149,7 +148,6 @@ async function busy(): Promise<void> {
       await redis.cli("FLUSHALL");
       return await runScript<UnderLoadResult>("under_load.ts", redis.url, "20000", samples);
     },
-    ...postgres.row((url) => runScript<UnderLoadResult>("under_load.ts", url, "20000", samples)),
   }, rounds);
   console.log("### From push to start in a worker that performs 20,000 other jobs per second, ms\n");
   const kinds = ["plain", "priority", "group"] as const;
