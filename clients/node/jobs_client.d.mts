@@ -187,7 +187,7 @@ export class JobsClient {
     jid: string,
     options?: { timeoutMs?: number; signal?: AbortSignal },
   ): Promise<Finished | undefined>;
-  /** Yields the events of the log, for ever. Needs a token of the role reader or operator. */
+  /** Yields the events of the log, without limit. Needs a token of the role reader or operator. */
   events(options?: EventOptions): AsyncGenerator<JobsEvent, never>;
 }
 

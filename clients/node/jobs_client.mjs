@@ -119,7 +119,7 @@ export class JobsClient {
   }
 
   /**
-   * Yields the events of the log, for ever. `after` is the `id` of the last event that the program has used, 0 the oldest that is kept; default:
+   * Yields the events of the log, without limit. `after` is the `id` of the last event that the program has used, 0 the oldest that is kept; default:
    * from now on. Other options are filters: `type`, `class`, `queue`, `batch`, `tag`, each a text or a list. Continues after a lost connection.
    */
   async *events({ after, signal, ...filter } = {}) {
@@ -127,7 +127,9 @@ export class JobsClient {
       [values ?? []].flat().map((value) => [name, value])
     );
     const query = `/events?${new URLSearchParams(pairs)}`;
-    for (let failures = 0, isReached = false;;) {
+    let failures = 0;
+    let isReached = false;
+    for (;;) {
       try {
         // A page has the errors of the API, and where to begin.
         const from = after === undefined ? "" : `&after=${after}`;
@@ -713,9 +715,8 @@ class Worker {
     return left;
   }
 
-  #begin({ token, payload: raw, queue, attempt, receipt, batch, node }) {
+  #begin({ token, payload: raw, queue, attempt, jid, class: name, receipt, batch, node }) {
     const payload = JSON.parse(raw);
-    const name = payload.wrapped ?? payload.class;
     const controller = new AbortController();
     const job = {
       ...{
@@ -736,7 +737,7 @@ class Worker {
       if (job.lines.push({ level, message: String(message).slice(0, MAX_LINE_CHARS) }) > MAX_LINES) job.lines.shift();
     };
     job.context = {
-      ...{ jid: payload.jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
+      ...{ jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
       progress: (done, note) => {
         if (!Number.isFinite(done)) throw new TypeError(`Invalid progress ${show(done)}: expected a number`);
         job.progress = { done, ...(note !== undefined && { note: String(note) }) };

@@ -43,7 +43,8 @@ export class FakeJobs {
     const jid = options.jid ?? this.#nextJid();
     const payload = { class: className, args, queue: "default", ...options, jid };
     const raw = JSON.stringify(payload);
-    const job = { token: jid, payload: raw, queue: payload.queue, attempt, receipt: "" };
+    const performed = { jid, class: payload.wrapped ?? className };
+    const job = { token: jid, payload: raw, queue: payload.queue, attempt, receipt: "", ...performed };
     const stop = new AbortController();
     const steps = new Map();
     const lines = [];

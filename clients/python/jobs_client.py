@@ -645,8 +645,8 @@ class JobContext:
     def __init__(self, job: Dict[str, Any], payload: Dict[str, Any], client: JobsClient, send: _Send):
         self.raw: str = job["payload"]
         self.payload = payload
-        self.jid: str = self.payload["jid"]
-        self.class_: str = self.payload.get("wrapped") or self.payload["class"]
+        self.jid: str = job["jid"]
+        self.class_: str = job["class"]
         self.queue: str = job["queue"]
         self.attempt: int = job["attempt"]
         self.client = client
@@ -1169,7 +1169,7 @@ class Worker:
 
     def _begin(self, given: Dict[str, Any]) -> None:
         payload = json.loads(given["payload"])
-        handler = self._handlers.get(payload.get("wrapped") or payload["class"])
+        handler = self._handlers.get(given["class"])
         is_coroutine = handler is not None and inspect.iscoroutinefunction(handler)
         context = (_AsyncContext if is_coroutine else JobContext)(given, payload, self._client, self._use)
         with self._lock:
@@ -1420,9 +1420,11 @@ class _Line:
         if token:
             self._headers["authorization"] = f"Bearer {token}"
         self._connection: Any = None
+        self._is_interrupted = False
 
     def send(self, path: str, body: Any, timeout: float, expected: Dict[str, type]) -> Dict[str, Any]:
         """Sends a request to the current server. `expected` has the fields of its reply."""
+        self._is_interrupted = False
         where = self._servers.current
         if where != self._url.geturl():
             self.close()
@@ -1433,7 +1435,9 @@ class _Line:
             self._servers.answered(where)
             return fields
         except JobsError as error:
-            self._servers.failed(where, error)
+            # A request that this client has ended says nothing about the server.
+            if not self._is_interrupted:
+                self._servers.failed(where, error)
             raise
         finally:
             self._servers.lines.pop(self, None)
@@ -1482,6 +1486,7 @@ class _Line:
 
     def interrupt(self) -> None:
         """Ends the request of another thread."""
+        self._is_interrupted = True
         try:
             self._connection.sock.shutdown(socket.SHUT_RDWR)
         except (AttributeError, OSError):

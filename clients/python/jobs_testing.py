@@ -48,7 +48,8 @@ class FakeJobs:
         jid = options.get("jid") or self._next_jid()
         payload = {"class": class_, "args": list(args), "queue": "default", **options, "jid": jid}
         raw = json.dumps(payload, allow_nan=False)
-        given = {"token": jid, "payload": raw, "queue": payload["queue"], "attempt": attempt, "receipt": ""}
+        given = {"token": jid, "payload": raw, "queue": payload["queue"], "attempt": attempt, "receipt": "", "jid": jid}
+        given["class"] = payload.get("wrapped") or class_
         worker = _Performer(_URL, self._handlers)
         worker._client = self.client
         steps: Dict[str, Any] = {}

@@ -573,8 +573,8 @@ module Jobs
       @flow = job["node"] && Flow.new(job["batch"], job["node"], self)
       @raw = job["payload"]
       @payload = JSON.parse(@raw)
-      @jid = @payload["jid"]
-      @class_name = @payload["wrapped"] || @payload["class"]
+      @jid = job["jid"]
+      @class_name = job["class"]
       @queue = job["queue"]
       @attempt = job["attempt"]
       @token = job["token"]

@@ -19,7 +19,7 @@ function gateway(classes: readonly string[]) {
       return {
         jobs: given.map(({ name, jid }) => {
           const payload = JSON.stringify({ class: name, jid, args: [] });
-          return { token: jid, payload, queue: "default", attempt: 1, receipt: jid };
+          return { token: jid, payload, queue: "default", attempt: 1, receipt: jid, jid, class: name };
         }),
         quiet: false,
         // Only the second request waits until all has ended.

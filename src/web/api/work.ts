@@ -73,10 +73,11 @@ export const workRoutes: readonly ApiRoute[] = [
       const owner = workerOf(more, worker);
       if (rss !== undefined) owner.rss = rss;
       const jobs = await owner.take(take, limit, Math.min(wait, shapes.MAX_WAIT_MS), more.signal);
-      const given = jobs.map(async ({ token, since, job: { raw: payload, queue, attempt, batch, flow } }) => {
+      const given = jobs.map(async ({ token, since, job }) => {
+        const { raw: payload, queue, attempt, jid, class: className, batch, flow } = job;
         const receipt = await more.gateway.receiptOf({ token, payload, queue, since });
         const member = { ...(batch && { batch: batch.id }), ...(flow && { node: flow.node }) };
-        return { token, payload, queue, attempt, receipt, ...member };
+        return { token, payload, queue, attempt, receipt, jid, class: className, ...member };
       });
       return { jobs: await Promise.all(given), ...owner.state };
     },

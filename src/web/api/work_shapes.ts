@@ -71,7 +71,12 @@ const stateFields = {
 export const takenShape = object("", {
   jobs: list(
     "the jobs to begin",
-    object("", { ...givenFields, attempt: integer("the number of the attempt, from 1") }),
+    object("", {
+      ...givenFields,
+      attempt: integer("the number of the attempt, from 1"),
+      jid: text("its ID; empty if the program that pushed it gave it none"),
+      class: text("the class whose handler performs it: that of a wrapper is the wrapped one"),
+    }),
   ),
   ...stateFields,
 });

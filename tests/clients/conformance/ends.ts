@@ -35,6 +35,20 @@ export const ends: readonly Case[] = [
     },
   },
   {
+    does: "performs a job of another program that has no ID, and further ones",
+    async run(scene) {
+      const { bench, queue } = scene;
+      await scene.start({ concurrency: 1 });
+      const numbered = `{"class":"Try","args":["echo"],"jid":${Date.now()},"wrapped":"","result_ttl":100}`;
+      for (const payload of [`{"class":"Try","args":["echo"]}`, numbered]) {
+        await bench.store.jobs.enqueue([{ payload, queue, jid: "" }]);
+      }
+      const { state, result } = await scene.ended(JSON.parse(numbered).jid.toString());
+      assertEquals([state, (result as { class: string }).class], ["succeeded", "Try"]);
+      assertEquals((await scene.run("echo")).state, "succeeded");
+    },
+  },
+  {
     does: "ends a job without a result",
     shared: true,
     async run(scene) {

@@ -31,6 +31,22 @@ export const gateways: readonly Case[] = [
         await stops(scene, worker);
       }),
   },
+  {
+    does: "deregisters where it has registered, although its open requests to that gateway are ended at a stop",
+    run: (scene) =>
+      scene.lab.withReplaceable(async (gateway) => {
+        const { url } = await scene.lab.gateway();
+        const program = await scene.startApart({ url: `${gateway.url},${url}` });
+        const go = `${scene.notes}.go`;
+        const jid = await scene.push(["wait until", go]);
+        await scene.running();
+        // The heartbeat that was sent while the job ran is still open, like the request for jobs.
+        await Deno.writeTextFile(go, "");
+        assertEquals((await scene.ended(jid)).state, "succeeded");
+        program.kill("SIGTERM");
+        assertEquals([await ending(program), await scene.workers()], [true, []], program.text);
+      }),
+  },
 ];
 
 /** Starts a worker that has registered at the first of two gateways; each behind a proxy. */
