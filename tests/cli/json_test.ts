@@ -92,6 +92,11 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await check(bench, "jobs cron list", ["cron", "list"]);
   await check(bench, "jobs cron check", ["cron", "check"]);
   await check(bench, "jobs cron remove NAME", ["cron", "remove", "often"]);
+  await Deno.writeTextFile(`${bench.folder}/entries`, `{"name":"many/1","every":"1h","class":"Noop"}\n`);
+  await check(bench, "jobs cron add --bulk FILE", ["cron", "add", "--bulk", "entries"]);
+  await check(bench, "jobs cron pause --prefix TEXT", ["cron", "pause", "--prefix", "many/"]);
+  await check(bench, "jobs cron resume --prefix TEXT", ["cron", "resume", "--prefix", "many/"]);
+  await check(bench, "jobs cron remove --prefix TEXT", ["cron", "remove", "--prefix", "many/", "--yes"]);
 
   {
     await using server = await bench.server([`${bench.folder}/h.js`], {
