@@ -168,7 +168,7 @@ onBothStores("a job that another gateway has given counts from there", async ({ 
   const jid = await client.push({ class: "Try", args: [] });
   const first = new Server(store);
   const worker = await first.register();
-  const { jobs: [{ attempt: _, ...job }] } = await first.send("take", { worker, take: 1, limit: 10, wait: 30 });
+  const { jobs: [job] } = await first.send("take", { worker, take: 1, limit: 10, wait: 30 });
   await using second = new Server(store, { clock: later });
   await second.register({ running: [job] });
   await second.send("settle", { worker, outcomes: [{ token: job.token, end: "succeeded" }] });

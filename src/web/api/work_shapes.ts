@@ -17,6 +17,9 @@ export const MAX_SETTLED = 1_000;
 const workerName = text("the worker, as `register` has answered");
 const tokenName = text("the token of an attempt, as `take` has answered");
 
+const performedJid = text("its ID; empty if the program that pushed it gave it none");
+const performedClass = text("the class whose handler performs it: that of a wrapper is the wrapped one");
+
 /** A job, as its worker receives and shows it. */
 const givenFields = {
   token: tokenName,
@@ -24,6 +27,8 @@ const givenFields = {
   queue: text("the queue that it was taken from"),
   receipt: text("proves that the job was given: for `running` of `register`"),
   attempt: optional(integer("the number of the attempt, from 1")),
+  jid: optional(performedJid),
+  class: optional(performedClass),
   batch: optional(text("the ID of the batch that counts the job")),
   node: optional(text("its node, if the batch is a flow")),
 } as const;
@@ -74,8 +79,8 @@ export const takenShape = object("", {
     object("", {
       ...givenFields,
       attempt: integer("the number of the attempt, from 1"),
-      jid: text("its ID; empty if the program that pushed it gave it none"),
-      class: text("the class whose handler performs it: that of a wrapper is the wrapped one"),
+      jid: performedJid,
+      class: performedClass,
     }),
   ),
   ...stateFields,
