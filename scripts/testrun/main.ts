@@ -6,7 +6,7 @@
  *  1. As root, the programs that tests drive are installed. Otherwise, missing ones are listed with the command that
  *     installs them, and tests that need them are skipped by name. With `CI` set, no test may be skipped.
  *  2. The program is bundled once; system tests start that (`tests/support/command.ts`).
- *  3. A large test file is a separate `deno test`, small ones share one (`plan.ts`), four more at a time than there are processors: most of them wait for other
+ *  3. A large test file is a separate `deno test`, small ones share one (`plan.ts`), two more at a time than there are processors: most of them wait for other
  *     processes. Its temporary files are in a folder that is removed after the run.
  *  4. The last line has the totals: `N passed, M failed, K skipped`.
  *
@@ -73,7 +73,7 @@ async function main(args: readonly string[]): Promise<number> {
     const context = { root: ROOT, folder: await makeFolder(folder, "logs"), env, signal: stop.signal };
     using progress = new Progress(tasks.length, print);
     const run = (task: (typeof tasks)[number]) => runTask(task, context);
-    const results: TaskResult[] = await runAll(tasks, check ? cores : cores + 4, run, progress, stop.signal);
+    const results: TaskResult[] = await runAll(tasks, check ? cores : cores + 2, run, progress, stop.signal);
     const seconds = (performance.now() - start) / 1000;
     for (const line of summarize(results, Number(slowest ?? 0), seconds)) print(line);
     const { failed, skipped, passed } = count(results);

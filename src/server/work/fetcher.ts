@@ -34,6 +34,8 @@ import { Wakeup } from "./wakeup.ts";
 const MAX_QUEUES_PER_TAKE = 500;
 /** Pause between attempts to release jobs that a take with a lost reply may have leased, before jitter. */
 const RETRY_MS = 500;
+/** How often an idle worker makes sure that the store has no leases for it that it doesn't know. */
+const RECONCILE_MS = 15_000;
 
 export interface FetcherOptions {
   readonly store: ServerStore;
@@ -218,9 +220,28 @@ export class Fetcher implements LoopBody<boolean> {
       else await this.#wake.wait(signal);
     } else if (empty) {
       this.#queuesEmpty = true;
-      await this.#wake.until(signal, (either) => this.#options.store.watch({ work: [...this.#order()] }, either));
+      await this.#wake.until(signal, (either) => this.#watch(either));
       this.#queuesEmpty = false;
     }
+  }
+
+  /**
+   * Resolves when the queues may have work. Meanwhile returns leases that the store has for this worker since it lost its latest
+   * writes: a worker without work makes no take that would find them. Costs no request unless the connection was lost.
+   */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { store, worker, clock } = this.#options;
+    const found = new AbortController();
+    const either = AbortSignal.any([signal, found.signal]);
+    const watching = store.watch({ work: [...this.#order()] }, either).finally(() => found.abort("found"));
+    // Awaited below; until then a failure must not count as unhandled.
+    watching.catch(() => {});
+    while (!either.aborted) {
+      await clock.sleep(RECONCILE_MS, either);
+      // After a failure the next one tries again.
+      if (!either.aborted) await store.jobs.take({ queues: [], limit: 0, worker }).catch(() => {});
+    }
+    await watching;
   }
 
   #wakeForMore(): void {
