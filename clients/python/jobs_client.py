@@ -210,7 +210,7 @@ class JobsClient:
                 return None
 
     def events(self, after: Optional[int] = None, **filters: Union[str, Iterable[str]]) -> Iterator[Dict[str, Any]]:
-        """Yields the events of the log, for ever. Continues after a lost connection.
+        """Yields the events of the log, without end. Continues after a lost connection.
 
         after: the "id" of the last event that the program has used; 0: the oldest that is kept. Default: from now on.
         filters: type, class_, queue, batch, tag, each a text or several.

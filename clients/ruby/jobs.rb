@@ -479,7 +479,7 @@ module Jobs
       end
     end
 
-    # Yields the events of the log, for ever, until the block breaks. Continues after a lost connection.
+    # Yields the events of the log until the block breaks. Continues after a lost connection.
     #
     # after: the "id" of the last event that the program has used; 0: the oldest that is kept. Default: from now on.
     # filters: type, class, queue, batch, tag, each a text or several.

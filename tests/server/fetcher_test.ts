@@ -217,30 +217,33 @@ for (const how of ["lost", "returned by the heartbeat's thread", "released when 
   });
 }
 
-Deno.test("a worker without work returns leases that only the store has, also if no take finds them", async () => {
-  const clock = new FakeClock();
-  const limits: number[] = [];
-  const take = ({ limit }: TakeRequest) => {
-    limits.push(limit);
-    return limits.length === 2 ? Promise.reject(new Error("no connection")) : Promise.resolve([]);
-  };
-  const work = Promise.withResolvers<boolean>();
-  const store = { jobs: { take }, watch: () => work.promise } as unknown as ServerStore;
-  const worker = "host:1:a";
-  const settler = new Settler({ store, worker, clock, log: new KeptLog(), counters: new Counters() });
-  const fetcher = new Fetcher({ store, worker, clock, settler, leaseGuard: SURE, order: () => ["default"] });
-  const stop = new AbortController();
-  void fetcher.buffer.wait(stop.signal);
-  assertEquals(await fetcher.step(), true);
-  fetcher.wake();
-  await fetcher.rest(true, stop.signal);
-  const resting = fetcher.rest(true, stop.signal);
-  await clock.untilSleeping();
-  assertEquals(limits, [1]);
-  await clock.advance(30_000);
-  assertEquals(limits, [1, 0, 0]);
-  work.resolve(true);
-  await resting;
-  assertEquals(clock.sleeping, []);
-  stop.abort();
+Deno.test("a worker that is idle, busy or quiet returns leases that only the store has: no take of it finds them", async () => {
+  for (const state of ["idle", "busy", "quiet"]) {
+    const clock = new FakeClock();
+    const limits: number[] = [];
+    const take = ({ limit }: TakeRequest) => {
+      limits.push(limit);
+      return limits.length === 1 ? Promise.reject(new Error("no connection")) : Promise.resolve([]);
+    };
+    const work = Promise.withResolvers<boolean>();
+    const store = { jobs: { take }, watch: () => work.promise } as unknown as ServerStore;
+    const worker = "host:1:a";
+    const settler = new Settler({ store, worker, clock, log: new KeptLog(), counters: new Counters() });
+    const fetcher = new Fetcher({ store, worker, clock, settler, leaseGuard: SURE, order: () => ["default"] });
+    const stop = new AbortController();
+    if (state !== "busy") void fetcher.buffer.wait(stop.signal);
+    if (state === "quiet") fetcher.goQuiet();
+    // It was rung by that.
+    fetcher.wake();
+    await fetcher.rest(true, stop.signal);
+    const resting = fetcher.rest(true, stop.signal);
+    await clock.advance(30_000);
+    assertEquals([state, limits, clock.sleeping], [state, [0, 0], [15_000]]);
+    work.resolve(true);
+    fetcher.wake();
+    await resting;
+    await clock.turn();
+    assertEquals([state, clock.sleeping], [state, []]);
+    stop.abort();
+  }
 });

@@ -34,7 +34,7 @@ import { Wakeup } from "./wakeup.ts";
 const MAX_QUEUES_PER_TAKE = 500;
 /** Pause between attempts to release jobs that a take with a lost reply may have leased, before jitter. */
 const RETRY_MS = 500;
-/** How often an idle worker makes sure that the store has no leases for it that it doesn't know. */
+/** How often a worker that takes no jobs makes sure that the store has no leases for it that it doesn't know. */
 const RECONCILE_MS = 15_000;
 
 export interface FetcherOptions {
@@ -213,35 +213,34 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Waits for jobs if the queues were empty, otherwise until more are needed. */
   async rest(empty: boolean, signal: AbortSignal): Promise<void> {
-    if (this.buffer.isUnsure) return;
-    if (this.#needed() === 0) {
-      // Waiting jobs may become stale.
-      if (this.buffer.size > 0) await this.#wake.wait(signal, this.#options.clock, STALE_MS);
-      else await this.#wake.wait(signal);
-    } else if (empty) {
+    const needsNone = this.#needed() === 0;
+    if (this.buffer.isUnsure || !needsNone && !empty) return;
+    // Waiting jobs may become stale.
+    if (needsNone && this.buffer.size > 0) return await this.#wake.wait(signal, this.#options.clock, STALE_MS);
+    const over = new AbortController();
+    void this.#reconcile(over.signal);
+    try {
+      if (needsNone) return await this.#wake.wait(signal);
       this.#queuesEmpty = true;
-      await this.#wake.until(signal, (either) => this.#watch(either));
+      await this.#wake.until(signal, (either) => this.#options.store.watch({ work: [...this.#order()] }, either));
+    } finally {
       this.#queuesEmpty = false;
+      over.abort("over");
     }
   }
 
   /**
-   * Resolves when the queues may have work. Meanwhile returns leases that the store has for this worker since it lost its latest
-   * writes: a worker without work makes no take that would find them. Costs no request unless the connection was lost.
+   * Returns leases now and then, until `signal` aborts, that the store has for this worker since it lost its latest writes: a
+   * worker that is idle, busy or quiet makes no take that would find them. Costs no request unless the connection was lost.
    */
-  async #watch(signal: AbortSignal): Promise<void> {
+  async #reconcile(signal: AbortSignal): Promise<void> {
     const { store, worker, clock } = this.#options;
-    const found = new AbortController();
-    const either = AbortSignal.any([signal, found.signal]);
-    const watching = store.watch({ work: [...this.#order()] }, either).finally(() => found.abort("found"));
-    // Awaited below; until then a failure must not count as unhandled.
-    watching.catch(() => {});
-    while (!either.aborted) {
-      await clock.sleep(RECONCILE_MS, either);
+    for (;;) {
+      await clock.sleep(RECONCILE_MS, signal);
+      if (signal.aborted) return;
       // After a failure the next one tries again.
-      if (!either.aborted) await store.jobs.take({ queues: [], limit: 0, worker }).catch(() => {});
+      await store.jobs.take({ queues: [], limit: 0, worker }).catch(() => {});
     }
-    await watching;
   }
 
   #wakeForMore(): void {

@@ -131,6 +131,70 @@ function inputOf({ args, tags, count, ...fields }: CronFields): CronEntryInput {
   };
 }
 
+interface TextField {
+  readonly name: keyof CronFields;
+  readonly label: string;
+  readonly help: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+const RULE_FIELDS: readonly TextField[] = [
+  {
+    name: "rule",
+    label: "Cron expression",
+    help: "Minute, hour, day, month and weekday; optionally seconds first. Or a name such as @daily.",
+    attributes: { placeholder: "30 3 * * *", class: "mono" },
+  },
+  {
+    name: "timezone",
+    label: "Time zone",
+    help: "Of the cron expression. Default UTC.",
+    attributes: { placeholder: "Europe/London" },
+  },
+  {
+    name: "every",
+    label: "Interval",
+    help: "Instead of a cron expression: 30s, 5m, 2h, 1d.",
+    attributes: { placeholder: "5m" },
+  },
+];
+
+const MORE_FIELDS: readonly TextField[] = [
+  {
+    name: "tags",
+    label: "Tags",
+    help: "Of its jobs, too. Separated by commas or blanks.",
+    attributes: { placeholder: "reports" },
+  },
+  {
+    name: "start",
+    label: "Start",
+    help: "No run before this time.",
+    attributes: { placeholder: "2026-12-01T06:00:00Z" },
+  },
+  { name: "end", label: "End", help: "No run after this time.", attributes: { placeholder: "2026-12-31T18:00:00Z" } },
+  {
+    name: "count",
+    label: "Number of runs",
+    help: "From the start, instead of an end.",
+    attributes: { inputmode: "numeric" },
+  },
+  {
+    name: "spread",
+    label: "Spread",
+    help: "Shifts the runs by a time up to this, which follows from the name.",
+    attributes: { placeholder: "10m" },
+  },
+];
+
+function TextFields({ of, fields, errors }: {
+  readonly of: readonly TextField[];
+  readonly fields: CronFields;
+  readonly errors: FieldErrors;
+}) {
+  return <>{of.map((field) => <Field {...field} value={fields[field.name]} errors={errors} />)}</>;
+}
+
 function CronFormPage({ view, fields, classes, editing, errors = {}, preview }: {
   readonly view: View;
   readonly fields: CronFields;
@@ -158,72 +222,10 @@ function CronFormPage({ view, fields, classes, editing, errors = {}, preview }: 
             attributes={{ required: true, maxlength: 200 }}
           />
         )}
-        <Field
-          label="Cron expression"
-          name="rule"
-          value={fields.rule}
-          help="Minute, hour, day, month and weekday; optionally seconds first. Or a name such as @daily."
-          errors={errors}
-          attributes={{ placeholder: "30 3 * * *", class: "mono" }}
-        />
-        <Field
-          label="Time zone"
-          name="timezone"
-          value={fields.timezone}
-          help="Of the cron expression. Default UTC."
-          errors={errors}
-          attributes={{ placeholder: "Europe/London" }}
-        />
-        <Field
-          label="Interval"
-          name="every"
-          value={fields.every}
-          help="Instead of a cron expression: 30s, 5m, 2h, 1d."
-          errors={errors}
-          attributes={{ placeholder: "5m" }}
-        />
+        <TextFields of={RULE_FIELDS} fields={fields} errors={errors} />
         <ClassFields texts={fields} errors={errors} classes={classes} />
         <QueueField view={view} texts={fields} errors={errors} placeholder="default" />
-        <Field
-          label="Tags"
-          name="tags"
-          value={fields.tags}
-          help="Of its jobs, too. Separated by commas or blanks."
-          errors={errors}
-          attributes={{ placeholder: "reports" }}
-        />
-        <Field
-          label="Start"
-          name="start"
-          value={fields.start}
-          help="No run before this time."
-          errors={errors}
-          attributes={{ placeholder: "2026-12-01T06:00:00Z" }}
-        />
-        <Field
-          label="End"
-          name="end"
-          value={fields.end}
-          help="No run after this time."
-          errors={errors}
-          attributes={{ placeholder: "2026-12-31T18:00:00Z" }}
-        />
-        <Field
-          label="Number of runs"
-          name="count"
-          value={fields.count}
-          help="From the start, instead of an end."
-          errors={errors}
-          attributes={{ inputmode: "numeric" }}
-        />
-        <Field
-          label="Spread"
-          name="spread"
-          value={fields.spread}
-          help="Shifts the runs by a time up to this, which follows from the name."
-          errors={errors}
-          attributes={{ placeholder: "10m" }}
-        />
+        <TextFields of={MORE_FIELDS} fields={fields} errors={errors} />
         <div class="buttons">
           <button type="submit" class="primary">{editing === undefined ? "Add" : "Save"}</button>
           <button type="submit" name="do" value="check">Check</button>
