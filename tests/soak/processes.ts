@@ -15,6 +15,15 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
+/** Returns the state of a process by its letter in `/proc`: `R` runs, `S` and `D` wait, `T` is stopped, `Z` has ended; `X` if it is gone. */
+export function stateOf(pid: number): string {
+  try {
+    return Deno.readTextFileSync(`/proc/${pid}/stat`).split(") ")[1]!.charAt(0);
+  } catch {
+    return "X";
+  }
+}
+
 /** Returns the processes that were started with this variable in their environment, and their commands. */
 export function withVariable(variable: string): { readonly pid: number; readonly command: string }[] {
   return [...Deno.readDirSync("/proc")].flatMap(({ name }) => {

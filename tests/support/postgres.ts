@@ -7,7 +7,7 @@
  * @module
  */
 import { until } from "./eventually.ts";
-import { childrenOf, signal as sendSignal } from "../soak/processes.ts";
+import { childrenOf, signal as sendSignal, stateOf } from "../soak/processes.ts";
 import { freePort } from "./redis.ts";
 import { MissingTool, requireTool } from "./tools.ts";
 
@@ -135,15 +135,28 @@ export async function startPostgres(
   const kill = async () => {
     if (server === undefined) return;
     // It starts no backend while those that it has are killed.
-    signal("SIGSTOP");
+    sendSignal(server.pid, "SIGSTOP");
+    const { pid, status } = server;
+    await until(() => !"RSD".includes(stateOf(pid)), "the PostgreSQL server stands still");
+    const backends = childrenOf(pid);
     signal("SIGKILL");
-    await server.status;
+    await status;
     server = undefined;
+    // A server doesn't start while one of the killed one's backends still has its memory.
+    await until(() => backends.every((pid) => "ZX".includes(stateOf(pid))), "the killed backends end");
   };
   const start = async () => {
     const [program, ...rest] = [...asUser, `${bin}/postgres`, "-D", `${dir}/data`];
-    server = new Deno.Command(program!, { args: rest, env, stdin: "null", stdout: "null", stderr: "null" }).spawn();
-    await until(() => sql("SELECT 1").then(() => true, () => false), () => "the PostgreSQL server starts");
+    const started = new Deno.Command(program!, { args: rest, env, stdin: "null", stdout: "null", stderr: "null" })
+      .spawn();
+    server = started;
+    let ended: number | undefined;
+    started.status.then(({ code }) => ended = code);
+    await until(
+      () => ended !== undefined || sql("SELECT 1").then(() => true, () => false),
+      () => "the PostgreSQL server starts",
+    );
+    if (ended !== undefined) throw new Error(`PostgreSQL ended with code ${ended} when it was started`);
   };
   await start();
   return {

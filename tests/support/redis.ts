@@ -54,7 +54,30 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
 const FIRST_PORT = 10_000;
 const PORT_BLOCKS = 200;
 const PORTS_IN_BLOCK = 100;
+const block = claimBlock();
 let nextPort = Math.floor(Math.random() * PORTS_IN_BLOCK);
+
+/** Listens on the first port of a block that no other process has, as long as this process runs. Returns that port. */
+function claimBlock(): number {
+  for (let tried = 0; tried < PORT_BLOCKS; tried++) {
+    const port = FIRST_PORT + ((Deno.pid + tried) % PORT_BLOCKS) * PORTS_IN_BLOCK;
+    const listener = listenOn(port);
+    if (listener === undefined) continue;
+    listener.unref();
+    return port;
+  }
+  throw new Error(`No free block of ports from ${FIRST_PORT} on`);
+}
+
+/** Returns undefined if the port is taken. */
+function listenOn(port: number): Deno.TcpListener | undefined {
+  try {
+    return Deno.listen({ hostname: "127.0.0.1", port });
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) return undefined;
+    throw error;
+  }
+}
 
 /**
  * Returns a port on which nothing listens now. It is below those that the kernel gives to connections and to listeners
@@ -62,14 +85,10 @@ let nextPort = Math.floor(Math.random() * PORTS_IN_BLOCK);
  * server that was killed is down, nothing else takes it.
  */
 export function freePort(): number {
-  for (let tried = 0; tried < PORTS_IN_BLOCK; tried++) {
-    const port = FIRST_PORT + (Deno.pid % PORT_BLOCKS) * PORTS_IN_BLOCK + nextPort++ % PORTS_IN_BLOCK;
-    try {
-      using _listener = Deno.listen({ hostname: "127.0.0.1", port });
-      return port;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    }
+  for (let tried = 1; tried < PORTS_IN_BLOCK; tried++) {
+    const port = block + 1 + nextPort++ % (PORTS_IN_BLOCK - 1);
+    using listener = listenOn(port);
+    if (listener !== undefined) return port;
   }
   throw new Error("No free port in this process's block");
 }
