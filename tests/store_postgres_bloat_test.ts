@@ -5,13 +5,19 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import postgres from "postgres";
-import { systemClock } from "../src/clock.ts";
+import { Client as JobClient } from "../src/client/client.ts";
+import { Crontab } from "../src/client/crontab.ts";
+import { type Clock, systemClock } from "../src/clock.ts";
+import { setFields } from "../src/job/raw.ts";
 import { openStore } from "../src/store/open.ts";
 import { parseAddress } from "../src/store/postgres/address.ts";
+import type { Outcome } from "../src/store/port/outcomes.ts";
 import { Client } from "../src/store/postgres/client.ts";
 import { Runner } from "../src/store/postgres/engine.ts";
 import { health } from "../src/store/postgres/health.ts";
 import { Vacuum } from "../src/store/postgres/vacuum.ts";
+import { register, takeUpTo } from "./store_contract/jobs.ts";
+import { schedulerOf } from "./support/cron_lab.ts";
 import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
 
@@ -121,4 +127,64 @@ Deno.test("says that autovacuum is off, and has settings of it for the tables wh
   assertEquals(findings.map(({ message }) => message), [
     "autovacuum of PostgreSQL is off: dead rows slow down each take",
   ]);
+});
+
+Deno.test("24 hours of cron runs, records and retries leave the tables as large as the first six", async () => {
+  const name = await server.create();
+  let ahead = 0;
+  const clock: Clock = {
+    ...systemClock,
+    now: () => systemClock.now() + ahead,
+    monotonic: () => systemClock.monotonic() + ahead,
+  };
+  await using store = await openStore(server.url(name), { clock });
+  const { scheduler } = schedulerOf(store, clock);
+  const crontab = new Crontab({ store, client: new JobClient({ store, clock, onUnregistered: () => {} }) });
+  await crontab.addMany(
+    Array.from({ length: 40 }, (_, i) => ({ name: `customer-${i}`, rule: `${i % 30}/30 * * * *`, class: "Report" })),
+  );
+  const worker = "host:1:aaaaaaaaaaaa";
+  let [ended, retried] = [0, 0];
+  /** Half an hour: what is due is enqueued, taken, and ends, one of ten by its second attempt. */
+  const half = async () => {
+    ahead += 30 * 60_000;
+    await register(store, worker);
+    await scheduler.step();
+    await store.jobs.promote(1_000);
+    for (;;) {
+      const leases = await takeUpTo(store, worker, 100);
+      if (leases.length === 0) return;
+      const outcomes = leases.map(({ token, payload }, i): Outcome => {
+        const { jid, occurrence, retry_count } = JSON.parse(payload);
+        if (i % 10 === 0 && retry_count === undefined) {
+          retried++;
+          return { kind: "retry", token, delayMs: 60_000, payload: setFields(payload, { retry_count: "0" }) };
+        }
+        ended++;
+        const record = { jid, ttlMs: 3_600_000, body: `{"jid":"${jid}","value":"${"x".repeat(200)}"}` };
+        return { kind: "ack", token, jid, occurrence: occurrence.name, record };
+      });
+      await store.jobs.settle(worker, outcomes);
+    }
+  };
+  const sizesAfter = async (hours: number) => {
+    for (let hour = 0; hour < hours; hour++) {
+      await half();
+      await half();
+      await server.sql("VACUUM", name); // as autovacuum does each minute
+    }
+    // Not of `log`, which is bounded by its number of records, and of `pusher`, whose hour is the server's.
+    const sizes = await server.sql(
+      `SELECT json_object_agg(relname, pg_total_relation_size(oid)) FROM pg_class
+       WHERE relnamespace = 'jobs'::regnamespace AND relkind = 'r' AND relname NOT IN ('log', 'pusher')`,
+      name,
+    );
+    return JSON.parse(sizes) as Record<string, number>;
+  };
+  const early = await sizesAfter(6);
+  const late = await sizesAfter(18);
+  assert(ended > 1_000 && retried > 100, `${ended} ended, ${retried} were retried`);
+  for (const [table, bytes] of Object.entries(late)) {
+    assert(bytes <= early[table]! + 65_536, `${table}: ${early[table]} bytes after 6 hours, ${bytes} after 24`);
+  }
 });

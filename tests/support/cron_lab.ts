@@ -7,6 +7,7 @@ import { logTexts } from "../store_contract/jobs.ts";
 import { assertEquals } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { checkEntries } from "../../src/cron/entry_check.ts";
+import type { Clock } from "../../src/clock.ts";
 import type { CronEntryInput } from "../../src/cron/entry.ts";
 import type { CronRecord } from "../../src/cron/occurrence.ts";
 import type { Log } from "../../src/log/log.ts";
@@ -46,21 +47,26 @@ export class Lab implements AsyncDisposable {
 
   /** Returns a worker with this crontab. */
   process(store: Store, crontab: CronEntryInput[], middleware: PushMiddleware[] = []): Process {
-    const said: string[] = [];
-    const local: NewJob[] = [];
-    const log = recorder(said);
-    const report = new CronReporter(log, new Counters());
-    const client = new Client({ store, clock: this.clock, middleware });
-    const isRunning = (jid: string | undefined) => local.some((job) => job.jid === jid);
-    const decider = new CronDecider({ client, report, local: { isRunning, start: (job) => void local.push(job) } });
-    const scheduler = new Scheduler({ store, clock: this.clock, log, decider, report });
-    carry(scheduler, crontab);
-    return { scheduler, said, local };
+    const process = schedulerOf(store, this.clock, middleware);
+    carry(process.scheduler, crontab);
+    return process;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await (await this.#folder)[Symbol.asyncDispose]();
   }
+}
+
+/** Returns a worker's scheduler on any store, without a crontab. */
+export function schedulerOf(store: Store, clock: Clock, middleware: PushMiddleware[] = []): Process {
+  const said: string[] = [];
+  const local: NewJob[] = [];
+  const log = recorder(said);
+  const report = new CronReporter(log, new Counters());
+  const client = new Client({ store, clock, middleware });
+  const isRunning = (jid: string | undefined) => local.some((job) => job.jid === jid);
+  const decider = new CronDecider({ client, report, local: { isRunning, start: (job) => void local.push(job) } });
+  return { scheduler: new Scheduler({ store, clock, log, decider, report }), said, local };
 }
 
 function recorder(said: string[]): Log {
