@@ -1,7 +1,7 @@
 /** Completions and the shell function, in real shells. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Bench } from "../support/bench.ts";
-import { jobsCommand, runHere } from "../support/command.ts";
+import { compileOnce, jobsCommand, runHere } from "../support/command.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
@@ -14,6 +14,13 @@ const COMPLETE = {
   fish: `source $argv[1]; complete -C (string join -- ' ' $argv[2..]) | string split -f1 \\t; true`,
 };
 
+/** Writes a program `jobs` into a folder. Returns its path. */
+async function writeProgram(folder: string): Promise<string> {
+  const command = jobsCommand().map((word) => `'${word}'`).join(" ");
+  await Deno.writeTextFile(`${folder}/jobs`, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+  return `${folder}/jobs`;
+}
+
 for (const [shell, script] of Object.entries(COMPLETE)) {
   Deno.test(`${shell} completes commands, options, states and queues`, async () => {
     if (shell !== "bash") requireTool(shell);
@@ -23,8 +30,7 @@ for (const [shell, script] of Object.entries(COMPLETE)) {
     const printed = await jobs(["completions", shell]);
     assertEquals([printed.code, printed.stderr], [0, ""]);
     await Deno.writeTextFile(file, printed.stdout);
-    const command = jobsCommand().map((word) => `'${word}'`).join(" ");
-    await Deno.writeTextFile(`${bench.folder}/jobs`, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+    await writeProgram(bench.folder);
     // The script limits the time of `jobs queues`. A busy machine may take longer.
     await Deno.writeTextFile(`${bench.folder}/timeout`, '#!/bin/sh\nshift\nexec "$@"\n', { mode: 0o755 });
 
@@ -87,8 +93,7 @@ for (const shell of Object.keys(COMPLETE)) {
     const { stdout } = await jobs(["completions", shell]);
     await Deno.writeTextFile(`${bench.folder}/completions`, stdout);
     await Deno.writeTextFile(`${bench.folder}/timeout`, '#!/bin/sh\nshift\nexec "$@"\n', { mode: 0o755 });
-    const command = jobsCommand().map((word) => `'${word}'`).join(" ");
-    await Deno.writeTextFile(`${bench.folder}/jobs`, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+    await writeProgram(bench.folder);
     // bash inserts what it is given: running the line must give the names back.
     const script = shell === "bash"
       ? COMPLETE.bash.replace(/printf.*$/, 'for reply in "${COMPREPLY[@]}"; do eval "printf \'%s\\n\' $reply"; done')
@@ -127,7 +132,7 @@ for (const [shell, { load, job }] of Object.entries(RUN)) {
   Deno.test(`runs this program for its commands and the builtin otherwise, in ${shell}`, async () => {
     if (shell !== "bash" && shell !== "sh") requireTool(shell);
     await using bench = await Bench.open();
-    const program = new URL("../../jobs", import.meta.url).pathname;
+    const program = await compileOnce();
     const env = { JOBS_STORE: bench.url, HOME: bench.folder };
     const run = async (command: string) => {
       const { stdout, stderr } = await new Deno.Command(shell, {
@@ -154,14 +159,16 @@ for (const [shell, { load, job }] of Object.entries(RUN)) {
 }
 
 Deno.test("the function lists the shell's jobs in a pipe as the builtin does, in bash", async () => {
-  const program = new URL("../../jobs", import.meta.url).pathname;
   // Aliases are only expanded in lines after their definition. A short process ID has more spaces before it.
   const script = (load: string) =>
     `shopt -s expand_aliases\n${load}\nset -m\nsleep 300 &\n` +
     `jobs -p | grep -cx "$!"\njobs | sed s/^/pipe:/\njobs -l | sed "s/ *$! / PID /"\n(jobs -p)\njobs stats | head -1\nkill $!`;
   const run = async (load: string) => {
     await using bench = await Bench.open();
-    return await runHere("bash", ["-c", script(load), program], { JOBS_STORE: bench.url, HOME: bench.folder });
+    return await runHere("bash", ["-c", script(load), await compileOnce()], {
+      JOBS_STORE: bench.url,
+      HOME: bench.folder,
+    });
   };
   const [withFunction, plain] = [await run('eval "$("$0" shell-init bash)"'), await run("")];
   const lines = (text: string) => text.split("\n").filter((line) => line.includes("sleep") || /^\d+$/.test(line));

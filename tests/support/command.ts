@@ -45,8 +45,8 @@ const EXECUTABLES = `${ROOT}dist/test/executables`;
 /** An executable of other sources is kept this long after its last use: another run may be using it. */
 const KEPT_MS = 3_600_000;
 
-/** Compiles the executable, unless it has been compiled from the same sources, by this process or any other. */
-async function compileOnce(): Promise<string> {
+/** Compiles the executable, unless it has been compiled from the same sources, by this process or any other. Returns its path. */
+export async function compileOnce(): Promise<string> {
   await Deno.mkdir(EXECUTABLES, { recursive: true });
   const runtime = await runHere("scripts/test-denort.sh", []);
   using lock = await Deno.open(`${EXECUTABLES}/lock`, { create: true, write: true });
