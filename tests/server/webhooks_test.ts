@@ -47,7 +47,8 @@ function onEachStore(title: string, test: (bench: Bench) => Promise<void>): void
   });
 }
 
-onEachStore("sends each end of a job, and no others, with workers that are killed at any moment", async (bench) => {
+Deno.test("sends each end of a job, and no others, with workers that are killed at any moment, on SQLite", async () => {
+  await using bench = await Bench.open();
   let requests = 0;
   await using endpoint = await HttpEndpoint.open((_, { write, close }) =>
     // Some answers are lost, and some are refusals.
