@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { readFileSync } from "node:fs";
 import Module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
@@ -30,13 +29,13 @@ export function readCommonJs(): void {
     if (isEcmaScript(path)) {
       throw new Error(`"${path}" is an ECMAScript module, which this binary can't require: bundle it with esbuild`);
     }
-    module._compile(readFileSync(path, "utf8").replace(/^\uFEFF/, ""), path);
+    module._compile(Deno.readTextFileSync(path).replace(/^\uFEFF/, ""), path);
   };
   extensions[".js"] = compile;
   extensions[".cjs"] = compile;
   extensions[".mjs"] = compile;
   extensions[".json"] = (module, path) => {
-    module.exports = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+    module.exports = JSON.parse(Deno.readTextFileSync(path).replace(/^\uFEFF/, ""));
   };
 }
 
@@ -51,7 +50,7 @@ function isEcmaScript(path: string): boolean {
   if (!path.endsWith(".js")) return path.endsWith(".mjs");
   for (let folder = dirname(path);; folder = dirname(folder)) {
     try {
-      return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).type === "module";
+      return JSON.parse(Deno.readTextFileSync(join(folder, "package.json"))).type === "module";
     } catch {
       // The folder above may have one.
     }
