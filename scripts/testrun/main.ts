@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { ROOT } from "../bundle.ts";
 import { bundleForTests } from "./bundle.ts";
 import { planRun } from "./plan.ts";
-import { runAll } from "./pool.ts";
+import { idleShare, runAll } from "./pool.ts";
 import { count, Progress, summarize } from "./progress.ts";
 import { runTask, type TaskResult } from "./run_task.ts";
 import { canInstall, install, installCommand, missingTools } from "./tools.ts";
@@ -73,7 +73,8 @@ async function main(args: readonly string[]): Promise<number> {
     const context = { root: ROOT, folder: await makeFolder(folder, "logs"), env, signal: stop.signal };
     using progress = new Progress(tasks.length, print);
     const run = (task: (typeof tasks)[number]) => runTask(task, context);
-    const results: TaskResult[] = await runAll(tasks, check ? cores : cores + 2, run, progress, stop.signal);
+    const lanes = { lanes: check ? cores : cores + 2, extra: check ? 0 : cores, idle: idleShare };
+    const results: TaskResult[] = await runAll(tasks, lanes, run, progress, stop.signal);
     const seconds = (performance.now() - start) / 1000;
     for (const line of summarize(results, Number(slowest ?? 0), seconds)) print(line);
     const { failed, skipped, passed } = count(results);

@@ -11,30 +11,75 @@ export interface PoolEvents<Result> {
   ended(result: Result): void;
 }
 
+/** How many tasks run at a time. */
+export interface PoolLanes {
+  /** This many always. */
+  readonly lanes: number;
+  /** This many more while the processors are idle: some tasks wait for most of their time. */
+  readonly extra: number;
+  /** Returns the idle share of all processors, from 0 to 1, during the time that it takes. */
+  readonly idle: () => Promise<number>;
+}
+
+/** With less idle time, another task would slow the others down. */
+const MIN_IDLE = 0.25;
+/** Processors are watched for this long before another task starts. */
+const WATCH_MS = 3_000;
+
 /**
- * Runs all tasks: up to `lanes` at a time, in the given order; then each task that must be alone. After `signal` no more
- * tasks start.
+ * Runs all tasks in the given order, several at a time; then each task that must be alone. After `signal` no more tasks start.
  *
  * @returns the results, in the order in which tasks ended
  */
 export async function runAll<Result>(
   tasks: readonly Task[],
-  lanes: number,
+  { lanes, extra, idle }: PoolLanes,
   run: (task: Task) => Promise<Result>,
   events: PoolEvents<Result>,
   signal: AbortSignal,
 ): Promise<Result[]> {
   const results: Result[] = [];
+  const perform = async (task: Task) => {
+    events.started(task);
+    const result = await run(task);
+    results.push(result);
+    events.ended(result);
+  };
   const runLane = async (queue: Task[]) => {
-    for (let task = queue.shift(); task !== undefined && !signal.aborted; task = queue.shift()) {
-      events.started(task);
-      const result = await run(task);
-      results.push(result);
-      events.ended(result);
-    }
+    for (let task = queue.shift(); task !== undefined && !signal.aborted; task = queue.shift()) await perform(task);
   };
   const shared = tasks.filter(({ alone }) => !alone);
-  await Promise.all(Array.from({ length: lanes }, () => runLane(shared)));
+  const runExtra = async () => {
+    const running = new Set<Promise<void>>();
+    while (shared.length > 0 && !signal.aborted) {
+      const isIdle = await idle() >= MIN_IDLE && running.size < extra;
+      const task = isIdle && !signal.aborted ? shared.shift() : undefined;
+      if (task === undefined) continue;
+      const one: Promise<void> = perform(task).finally(() => running.delete(one));
+      running.add(one);
+    }
+    await Promise.all(running);
+  };
+  const all = Array.from({ length: lanes }, () => runLane(shared));
+  await Promise.all(extra > 0 ? [...all, runExtra()] : all);
   await runLane(tasks.filter(({ alone }) => alone));
   return results;
+}
+
+/** Watches the processors for a while, and returns their idle share; 0 where it is unknown. */
+export async function idleShare(): Promise<number> {
+  const before = processorTimes();
+  await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
+  const after = processorTimes();
+  return after.all > before.all ? (after.idle - before.idle) / (after.all - before.all) : 0;
+}
+
+function processorTimes(): { readonly all: number; readonly idle: number } {
+  try {
+    // user nice system idle iowait irq softirq steal
+    const times = Deno.readTextFileSync("/proc/stat").split("\n", 1)[0]!.split(/ +/).slice(1, 9).map(Number);
+    return { all: times.reduce((sum, one) => sum + one, 0), idle: times[3]! };
+  } catch {
+    return { all: 0, idle: 0 };
+  }
 }

@@ -107,8 +107,34 @@ Deno.test("runs a bounded number of tasks at a time in order, then those that mu
   };
   const tasks = [task("alone", { alone: true }), task("a"), task("b"), task("c")];
   const report = { started: ({ name }: Task) => void events.push(name), ended: () => {} };
-  const results = await runAll(tasks, 2, run, report, new AbortController().signal);
+  const lanes = { lanes: 2, extra: 0, idle: () => Promise.resolve(1) };
+  const results = await runAll(tasks, lanes, run, report, new AbortController().signal);
   assertEquals([events, results.at(-1), most], [["a", "b", "c", "alone"], "alone", 2]);
+});
+
+Deno.test("starts another task when a quarter of the processors' time is idle, up to the extra number", async () => {
+  const running = new Map<string, () => void>();
+  const idle = [0.24, 0.25, 1, 1];
+  const watched = Promise.withResolvers<void>();
+  const lanes = {
+    lanes: 1,
+    extra: 2,
+    idle: async () => {
+      await Promise.resolve();
+      if (idle.length === 0) watched.resolve();
+      return idle.shift() ?? await new Promise<number>((resolve) => ending.push(() => resolve(0)));
+    },
+  };
+  const ending: (() => void)[] = [];
+  const run = ({ name }: Task) => new Promise<string>((resolve) => running.set(name, () => resolve(name)));
+  const report = { started: () => {}, ended: () => {} };
+  const stop = new AbortController();
+  const all = runAll(["a", "b", "c", "d"].map((name) => task(name)), lanes, run, report, stop.signal);
+  await watched.promise;
+  assertEquals([...running.keys()], ["a", "b", "c"]);
+  stop.abort();
+  for (const end of [...running.values(), ...ending]) end();
+  assertEquals(await all, ["a", "b", "c"]);
 });
 
 Deno.test("FILTER selects files by their path, and tests by their titles if no path has it", async () => {
