@@ -9,6 +9,7 @@ import { GROUNDS } from "./ground.ts";
 import { planOf } from "./plan.ts";
 import { run } from "./run.ts";
 import { simulate } from "./simulate.ts";
+import "../support/redis.ts"; // It claims ports as long as this process runs: not in one of the tests, which close what they open.
 
 async function assertHolds(store: string, seeds: number): Promise<void> {
   await using ground = await GROUNDS[store]!();
