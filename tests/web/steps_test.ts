@@ -224,3 +224,15 @@ onBothStores(
     assertEquals(await send("order:42"), [200, "o1"]);
   },
 );
+
+onBothStores("the navigation counts the jobs that wait for a signal, and shows no zero", async ({ store, visitor }) => {
+  const counted = async () => {
+    const { html } = await visitor().open("/");
+    const stats = await visitor().api("GET", "/stats");
+    return [/Signals<span class="([^"]*)" data-stat="signals">(\d+)</.exec(html)?.slice(1), stats.value.signals];
+  };
+  assertEquals(await counted(), [["count zero", "0"], 0]);
+  await asleep(store);
+  await asleep(store, { jid: "o2", key: undefined });
+  assertEquals(await counted(), [["count", "1"], 1]);
+});

@@ -41,7 +41,13 @@ export const statsShape = object("", {
 });
 
 /** The counts in the HTTP API. */
-export const apiStatsShape = object("", { ...COUNTS, workers, queues, next: NEXT });
+export const apiStatsShape = object("", {
+  ...COUNTS,
+  signals: integer("durable steps that wait for a signal, as `/signals` lists them"),
+  workers,
+  queues,
+  next: NEXT,
+});
 
 /** The days in the HTTP API. */
 export const daysShape = object("", { days: list("the days, the earliest first", dayShape) });

@@ -28,7 +28,7 @@ const GROUPS: readonly { readonly label?: string; readonly items: readonly NavIt
       { path: "/running", label: "Running", icon: "running", key: "r", count: "running" },
       { path: "/queued", label: "Queued", icon: "queued", key: "u", count: "queued" },
       { path: "/scheduled", label: "Scheduled", icon: "scheduled", key: "s", count: "scheduled" },
-      { path: "/signals", label: "Signals", icon: "signals", key: "i" },
+      { path: "/signals", label: "Signals", icon: "signals", key: "i", count: "signals" },
       { path: "/retrying", label: "Retrying", icon: "retrying", key: "t", count: "retrying" },
       { path: "/dead", label: "Dead", icon: "dead", key: "d", count: "dead" },
       { path: "/finished", label: "Finished", icon: "finished", key: "f" },

@@ -13,6 +13,8 @@ export interface Counts {
   readonly queued: number;
   /** Jobs to run later. */
   readonly scheduled: number;
+  /** Steps of jobs that wait for a signal, such as an approval. */
+  readonly signals: number;
   /** Failed jobs that run again. */
   readonly retrying: number;
   /** Jobs that exhausted their retries. */
@@ -31,6 +33,7 @@ export function countsOf(stats: Omit<Stats, "queues">): Counts {
     running: stats.running,
     queued: stats.enqueued,
     scheduled: stats.scheduled,
+    signals: stats.waits.wait,
     retrying: stats.retry,
     dead: stats.dead,
     workers: stats.workers,
