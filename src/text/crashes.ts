@@ -29,5 +29,5 @@ export function crashText({ rescues, suspected }: Crashes): string {
   }
   return suspected > 1
     ? `Its workers ended ${suspected} times while it and other jobs ran: it runs apart from other suspects until one is to blame`
-    : `Its worker ended while it had this job: that counts (0 of ${DEFAULT_MAX_RESCUES}) if it happens again`;
+    : `Its worker ended once while it had this job: if that happens again, it counts, and after ${DEFAULT_MAX_RESCUES} times (maxRescues) the job is dead`;
 }

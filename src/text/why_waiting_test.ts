@@ -178,7 +178,7 @@ Deno.test("a job whose worker ended with it says how often that counts until it 
   assertEquals(why({}), "No worker is online.");
   assertEquals(
     why({ suspected: 1 }),
-    "Its worker ended while it had this job: that counts (0 of 3) if it happens again.",
+    "Its worker ended once while it had this job: if that happens again, it counts, and after 3 times (maxRescues) the job is dead.",
   );
   assertEquals(
     why({ suspected: 2 }),

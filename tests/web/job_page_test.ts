@@ -47,7 +47,7 @@ onBothStores("a failed job shows a timeline with each attempt's error, and its l
   const { text } = await visitor().visit("/jobs/d1");
   const shown = steps(text);
   assertMatch(shown[0]!, /^Pushed (59m|1h)/);
-  assertEquals(shown[1], "Attempts 1 to 2 failed not kept");
+  assertEquals(shown[1], "Attempts 1 to 2 failed errors not kept");
   assertEquals(
     shown.slice(2, -1).map((step) => /^Attempt (\d+) failed .* (Error\d+): /.exec(step)?.slice(1).join(" ")),
     [
@@ -66,7 +66,7 @@ onBothStores("shows Sidekiq's failures of a job as far as Sidekiq stores them", 
   const { text } = await visitor().visit("/jobs/d1");
   const shown = steps(text).filter((step) => step.startsWith("Attempt"));
   assertEquals(shown.map((step) => step.replace(/ \d+[a-z].*? ago( \w+ later)?/, "")), [
-    "Attempt 1 failed (not kept)",
+    "Attempt 1 failed (error not kept)",
     "Attempt 3 failed RangeError: no luck",
   ]);
 });

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { optionNames } from "../../src/job/option_names.ts";
 import { Client } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
+import { OutcomeNote } from "../../src/web/pages/run_times.tsx";
 import { Counters } from "../../src/server/stats/counters.ts";
 import { ClassCounters } from "../../src/server/stats/counters.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";
@@ -295,6 +296,13 @@ onBothStores(
     assertStringIncludes((await someone.visit("/")).text, "The last job of cron entry &quot;report&quot; is dead");
   },
 );
+
+Deno.test("a run that was missed with others shows their number and the first, in one line", () => {
+  const record = { outcome: "missed", scheduledAt: 90_000, decidedAt: 100_000, count: 10, first: 40_000 } as const;
+  const note = `${OutcomeNote({ view: { now: 100_000 }, record })}`;
+  assertMatch(note, /^<span class="note nowrap">10 runs, the first <time [^>]*>1m ago<\/time><\/span>$/);
+  assertEquals(OutcomeNote({ view: { now: 100_000 }, record: { ...record, count: 1 } }), null);
+});
 
 Deno.test("the first page takes less than 100 kB over the wire, with its style, scripts and font", async () => {
   await using site = await openSite("sqlite");

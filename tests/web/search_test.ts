@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { keepRecord } from "../support/records.ts";
-import { onBothStores } from "./site.ts";
+import { onBothStores, workerRecord } from "./site.ts";
 
 onBothStores("a search finds finished jobs next to waiting ones", async ({ store, visitor }) => {
   await new Client({ store, onUnregistered: () => {} }).push("Invoices::Remind", ["invoice-94086"]);
@@ -36,4 +36,19 @@ onBothStores("a search finds finished jobs next to waiting ones", async ({ store
   assertStringIncludes(phrase.text, "keep a phrase together");
   const none = await visitor().visit("/search?q=nowhere");
   assertStringIncludes(none.text, "No job contains this text");
+});
+
+onBothStores("a running job found by a search names its worker, with a link", async ({ store, visitor }) => {
+  await store.workers.heartbeat(workerRecord("web1:7:abc"), 60_000);
+  await new Client({ store, onUnregistered: () => {} }).push("Invoices::Remind", ["invoice-94086"]);
+  await store.jobs.take({ queues: ["default"], limit: 1, worker: "web1:7:abc" });
+  const { html } = await visitor().open("/search?q=invoice-94086");
+  assertStringIncludes(html, '<a href="/workers?name=web1%3A7">web1:7:abc</a>');
+});
+
+onBothStores("a scheduled job has its exact time next to the remaining one", async ({ store, visitor }) => {
+  const client = new Client({ store, onUnregistered: () => {} });
+  await client.push("Invoices::Remind", ["a"], { at: new Date("2099-01-02T03:04:05Z") });
+  const { html } = await visitor().open("/scheduled");
+  assertStringIncludes(html, ">2099-01-02 03:04:05 UTC</time>");
 });

@@ -112,7 +112,12 @@ function nextSteps(
     ...(service?.endsWith(".service")
       ? [`${`head -6 ${service}`.padEnd(33)} # shows how to start it as a service`]
       : []),
-    ...(service?.endsWith(".yaml") ? ["docker compose up                 # in place of jobs run"] : []),
+    ...(service?.endsWith(".yaml")
+      ? [
+        "docker compose up                 # in place of jobs run, with a store in the volume: push into it with",
+        "docker compose exec worker jobs push Greet ada --wait",
+      ]
+      : []),
   ];
   return `Wrote ${names.join(", ")} to ${folder}\n\nNext:\n${steps.map((step) => `  ${step}`).join("\n")}`;
 }

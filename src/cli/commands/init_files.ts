@@ -69,6 +69,7 @@ test("fails while a service does, so that the job is retried", async () => {
 
 /** `compose.yaml`. */
 export const COMPOSE = `# docker compose up
+# docker compose exec worker jobs push Greet ada --wait   # in a second terminal: the store is in the container
 #
 # The image comes from a clone of jobs: make image, then docker load --input dist/jobs.tar
 services:

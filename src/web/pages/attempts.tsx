@@ -54,7 +54,7 @@ export function attemptsOf(payload: Failed, failures: number): Attempt[] {
     error: `${payload.error_class}: ${message}`.slice(0, 1_000),
     workerDied: payload.error_class === CRASH_ERROR,
   };
-  const first = { number: 1, at: readWireTime(payload.failed_at), error: "(not kept)", workerDied: false };
+  const first = { number: 1, at: readWireTime(payload.failed_at), error: "(error not kept)", workerDied: false };
   return failures > 1 && first.at !== undefined ? [last, first] : [last];
 }
 

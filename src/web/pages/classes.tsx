@@ -55,7 +55,9 @@ export function ClassesPage({ view, measured, sort }: {
     <Layout view={view} title="Classes">
       <div class="heading">
         <h1>Classes</h1>
-        <span class="note">{number(classes.length + measured.more)} with runs</span>
+        <span class="note">
+          {number(classes.length + measured.more)} {classes.length + measured.more === 1 ? "class" : "classes"}
+        </span>
         <span class="grow"></span>
         <Windows view={view} path="/classes" window={measured.window} query={{ sort }} />
       </div>

@@ -11,7 +11,7 @@ import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts
 import { formatDuration } from "../../job/duration.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { number } from "../../text/format.ts";
-import { CRON_COLUMNS, ENDED_RUN_COLUMNS, inZone, outcomeOf, zoneOf } from "../../text/cron.ts";
+import { CRON_COLUMNS, ENDED_RUN_COLUMNS, inZone, zoneOf } from "../../text/cron.ts";
 import type { AnyAction } from "../../operator/actions/action.ts";
 import { pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
 import { actFor } from "../act.ts";
@@ -33,7 +33,7 @@ import { back, html, viewOf } from "./responses.tsx";
 import { askFirst } from "./confirm.tsx";
 import { Layout } from "./layout.tsx";
 import { Badge, List } from "./list.tsx";
-import { RunTimes } from "./run_times.tsx";
+import { OutcomeNote, RunTimes } from "./run_times.tsx";
 
 const NEXT_TIMES = 5;
 const HISTORY = 50;
@@ -341,10 +341,7 @@ function CronEntryPage({ view, entry, shown, times, records }: {
               scheduled: {},
               outcome: (record) => (
                 <>
-                  <Badge state={record.outcome} />{" "}
-                  {outcomeOf(record) !== record.outcome && (
-                    <span class="note">{record.reason ?? outcomeOf(record)}</span>
-                  )}
+                  <Badge state={record.outcome} /> <OutcomeNote view={view} record={record} />
                 </>
               ),
               late: {},

@@ -17,7 +17,7 @@ import { Filters } from "./filters.tsx";
 import { Icon } from "./icons.tsx";
 import { List, type Looks } from "./list.tsx";
 import { Progress } from "./progress.tsx";
-import { Empty, Hidden, jobs, link, mayAct, type View } from "./view.tsx";
+import { Empty, ExactTime, Hidden, jobs, link, mayAct, type View, workerPath } from "./view.tsx";
 
 const LABELS: Readonly<Record<JobAction, string>> = {
   retry: "Retry",
@@ -200,11 +200,20 @@ export function jobLooks(view: View, place: Place): Looks<JobView> {
       },
       attempts: {},
     }),
-    ...(place.in === "running" && { progress: (_, text) => <Progress text={text} /> }),
+    ...(place.in === "running" && {
+      progress: (_, text) => <Progress text={text} />,
+      worker: {
+        class: "short host",
+        hasTitle: true,
+        show: ({ worker }, text) => worker && <a href={link(view, workerPath(worker))}>{text}</a>,
+      },
+    }),
     queue: place.in !== "queue" && {
       class: "short",
       show: (_, queue) => <a href={link(view, `/queues/${encodeURIComponent(queue)}`)}>{queue}</a>,
     },
+    // The only time that a person plans with, in a list with room for it.
+    ...(place.in === "scheduled" && { due: { show: ({ at }) => <ExactTime at={at} now={view.now} /> } }),
     jid: false,
   };
 }

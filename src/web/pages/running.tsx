@@ -12,7 +12,7 @@ import { JobName } from "./job_table.tsx";
 import { Layout } from "./layout.tsx";
 import { List } from "./list.tsx";
 import { Progress } from "./progress.tsx";
-import { ActionButton, Empty, link, type View } from "./view.tsx";
+import { ActionButton, Empty, link, type View, workerPath } from "./view.tsx";
 import { RUNNING_COLUMNS } from "./workers.tsx";
 
 /** The jobs that workers perform now. */
@@ -53,7 +53,11 @@ export function RunningPage({ view, workers, page, running }: {
                   class: "short",
                   show: (_, queue) => <a href={link(view, `/queues/${encodeURIComponent(queue)}`)}>{queue}</a>,
                 },
-                worker: { class: "short host", hasTitle: true },
+                worker: {
+                  class: "short host",
+                  hasTitle: true,
+                  show: ({ worker }, text) => <a href={link(view, workerPath(worker.id))}>{text}</a>,
+                },
                 processor: false,
                 jid: false,
               }}

@@ -19,7 +19,7 @@ export const SET_TITLES: Readonly<Record<SetName, string>> = {
 };
 
 const ABOUT: Readonly<Record<SetName, (count: number) => string>> = {
-  scheduled: (count) => `${jobs(count)} waiting for their time`,
+  scheduled: (count) => `${jobs(count)} waiting for ${count === 1 ? "its" : "their"} time`,
   retry: (count) => `${jobs(count)} failed and will run again`,
   dead: (count) => `${jobs(count)} failed for good, or ${count === 1 ? "was" : "were"} moved here`,
 };

@@ -42,7 +42,7 @@ export function attemptSteps(attempts: readonly Attempt[]): Step[] {
   });
   if (first === undefined || first <= 1) return steps;
   return [
-    { title: first === 2 ? "Attempt 1 failed" : `Attempts 1 to ${first - 1} failed`, note: "not kept" },
+    { title: first === 2 ? "Attempt 1 failed" : `Attempts 1 to ${first - 1} failed`, note: "errors not kept" },
     ...steps,
   ];
 }

@@ -116,6 +116,12 @@ export function JobId({ jid }: { readonly jid: string }) {
   );
 }
 
+/** The name that people know a worker by, with which its ID begins: host and process ID. */
+const workerName = (id: string): string => id.split(":").slice(0, 2).join(":");
+
+/** The path of a worker on the page of all. */
+export const workerPath = (id: string): string => `/workers?name=${encodeURIComponent(workerName(id))}`;
+
 /** Links from a job to its class, its queue, its worker, and its batch or flow. */
 export function JobLinks({ view, job }: {
   readonly view: View;
@@ -128,12 +134,10 @@ export function JobLinks({ view, job }: {
 }) {
   const { batch, flow_node: node } = job.payload ?? {};
   const segment = encodeURIComponent;
-  // The ID of a worker begins with its host and process ID, the name that people know.
-  const worker = job.worker?.split(":").slice(0, 2).join(":");
   const links: readonly (readonly [label: string, text: string | undefined, path: string])[] = [
     ["Class", job.class, `/classes/${segment(job.class)}`],
     ["Queue", job.queue, `/queues/${segment(job.queue)}`],
-    ["Worker", worker, `/workers?name=${segment(worker ?? "")}`],
+    ["Worker", job.worker && workerName(job.worker), workerPath(job.worker ?? "")],
     [
       typeof node === "string" ? "Flow" : "Batch",
       typeof batch === "string" ? batch : undefined,

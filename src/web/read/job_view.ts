@@ -48,7 +48,12 @@ const LINE_CHARS = 80;
 /** Returns the view of a job in the store. */
 export function viewEntry(entry: Entry, mask: Mask): JobView {
   const queue = entry.place.in === "queue" ? entry.place.queue : "";
-  return { ...show(entry.payload, mask, queue), ref: entry.ref, ...(entry.at === undefined ? {} : { at: entry.at }) };
+  return {
+    ...show(entry.payload, mask, queue),
+    ref: entry.ref,
+    ...(entry.at === undefined ? {} : { at: entry.at }),
+    ...(entry.worker === undefined ? {} : { worker: entry.worker }),
+  };
 }
 
 /** Returns the views of jobs in the store, in slices. */
