@@ -8,6 +8,7 @@ import { type Account, account, type Evidence } from "./account.ts";
 import { plan } from "./plan.ts";
 import { processDisturbances } from "./disturb_processes.ts";
 import { failuresOf } from "./failures.ts";
+import { Incidents } from "./incidents.ts";
 import { Random } from "./random.ts";
 import type { Incident, Push, Run } from "./records.ts";
 
@@ -206,4 +207,16 @@ Deno.test("soak account: what an operator did explains where a job is, and no mo
   assertEquals(found({ pushes: [push()], runs: again }), { unexplained: 1 });
   assertEquals(found({ pushes: [push({ class: "Foreign" })], dead: ["a"] }), {});
   assertEquals(found({ pushes: [push({ class: "Foreign" })] }), { lost: 1 });
+});
+
+Deno.test("soak incidents: those of a gateway are those of its programs, also of one that ends meanwhile", async () => {
+  const incidents = new Incidents(() => {});
+  let program = 1;
+  incidents.dependentsOf = (pid) => pid === 9 ? [program] : [];
+  await incidents.over("frozen", "away", 9, () => Promise.resolve(program = 2));
+  assertEquals(incidents.incidents.map(({ kind, pid }) => [kind, pid]), [
+    ["frozen", 9],
+    ["gateway frozen", 1],
+    ["gateway frozen", 2],
+  ]);
 });

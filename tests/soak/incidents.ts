@@ -37,7 +37,7 @@ export class Incidents {
   gone(kind: string, pid: number, parent?: number): void {
     const now = uptime();
     this.incidents.push({ kind, pid, from: now, to: now, effect: "gone", ...(parent !== undefined && { parent }) });
-    this.#ofDependents(kind, pid, now, now + RESTARTED_MS);
+    this.#ofDependents(kind, this.dependentsOf(pid), now, now + RESTARTED_MS);
   }
 
   /** The store's clock moves forward at this moment. */
@@ -48,17 +48,20 @@ export class Incidents {
   /** Records an incident of a process while `during` runs. */
   async over(kind: string, effect: "stopping" | "away", pid: number, during: () => Promise<unknown>): Promise<void> {
     const from = uptime();
+    // One of its programs may end meanwhile, and be started again.
+    const before = this.dependentsOf(pid);
     try {
       await during();
     } finally {
       const to = uptime();
       this.incidents.push({ kind, pid, from, to, effect });
-      this.#ofDependents(kind, pid, from, to + (effect === "stopping" ? RESTARTED_MS : REACHED_MS));
+      const dependents = [...new Set([...before, ...this.dependentsOf(pid)])];
+      this.#ofDependents(kind, dependents, from, to + (effect === "stopping" ? RESTARTED_MS : REACHED_MS));
     }
   }
 
-  #ofDependents(kind: string, pid: number, from: number, to: number): void {
-    for (const dependent of this.dependentsOf(pid)) {
+  #ofDependents(kind: string, dependents: readonly number[], from: number, to: number): void {
+    for (const dependent of dependents) {
       this.incidents.push({ kind: `gateway ${kind}`, pid: dependent, from, to, effect: "away" });
     }
   }
