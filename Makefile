@@ -11,7 +11,7 @@ SEED =
 SEEDS = 1000
 FIRST = 1
 LOG =
-SIMULATED = $(if $(filter redis,$(STORE)),redis,sqlite)
+SIMULATED = $(or $(filter redis postgres,$(STORE)),sqlite)
 # Of the benchmarks: how often each case is measured, and a factor for the numbers of jobs.
 ROUNDS = 3
 SCALE = 1

@@ -76,10 +76,12 @@ export interface Ground extends AsyncDisposable {
 export const GROUNDS: Readonly<Record<string, () => Promise<Ground>>> = {
   sqlite: async () => await (await import("./sqlite_ground.ts")).SqliteGround.open(),
   redis: async () => await (await import("./redis/ground.ts")).RedisGround.open(),
+  postgres: async () => await (await import("./postgres/ground.ts")).PostgresGround.open(),
 };
 
-/** How many processes run seeds of each at the same time. On Redis each waits half of the time for its server. */
+/** How many processes run seeds of each at the same time. On Redis and PostgreSQL each waits half of the time for its server. */
 export const PROCESSES: Readonly<Record<string, number>> = {
   sqlite: navigator.hardwareConcurrency,
   redis: 2 * navigator.hardwareConcurrency,
+  postgres: 2 * navigator.hardwareConcurrency,
 };

@@ -33,6 +33,14 @@ export const CALM: Weather = { usualMs: 2, slow: 0, slowMs: 0 };
 /** A reply is never lost of these: their callers can't know what they got. Redis, where replies are lost, keeps a book of them. */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["jobs.take"]);
 
+/** How the calls of a store are executed. */
+export interface LinkedStore {
+  /** Executes a call. Default: as it is. */
+  readonly perform?: (label: string, execute: () => unknown) => unknown;
+  /** Parts whose calls are sent, too. The other ones must answer at once. */
+  readonly more?: readonly Extract<keyof Store, string>[];
+}
+
 /** Watches the calls of a link. */
 export interface LinkObserver {
   /** A call meets a fault. */
@@ -83,8 +91,8 @@ export class Link {
   }
 
   /** Returns the store as its process sees it. */
-  through(store: Store): Store {
-    const parts = PARTS.map((part) => [part, this.#part(part, store[part] as object)]);
+  through(store: Store, { perform = (_, execute) => execute(), more = [] }: LinkedStore = {}): Store {
+    const parts = [...PARTS, ...more].map((part) => [part, this.#part(part, store[part] as object, perform)]);
     return {
       ...store,
       ...Object.fromEntries(parts),
@@ -92,12 +100,13 @@ export class Link {
     };
   }
 
-  #part(name: string, part: object): object {
+  #part(name: string, part: object, perform: NonNullable<LinkedStore["perform"]>): object {
     return new Proxy(part, {
       get: (target, verb) => {
         const run = Reflect.get(target, verb);
         if (typeof run !== "function") return run;
-        return (...args: unknown[]) => this.#call(`${name}.${String(verb)}`, args, () => run.apply(target, args));
+        const label = `${name}.${String(verb)}`;
+        return (...args: unknown[]) => this.#call(label, args, () => perform(label, () => run.apply(target, args)));
       },
     });
   }

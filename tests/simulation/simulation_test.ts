@@ -22,6 +22,9 @@ Deno.test("keeps every rule under kills, freezes, lost calls, wrong clocks and o
 Deno.test("keeps every rule under kills, freezes, broken connections, wrong clocks and operators, on Redis", () =>
   assertHolds("redis", 10));
 
+Deno.test("keeps every rule under kills, freezes, lost calls, wrong clocks and operators, on PostgreSQL", () =>
+  assertHolds("postgres", 4));
+
 Deno.test("a seed gives the same events each time, and another seed others", async () => {
   for (const open of Object.values(GROUNDS)) {
     await using ground = await open();

@@ -38,13 +38,13 @@ const KEPT = ["meta", "once_sweep", "cron_counter"];
  * Creates a function that empties the tables: a new database for each case would take a second. Its plans are kept, and rows are
  * deleted, because each TRUNCATE makes all connections read the catalog again.
  */
-async function createEmpty(sql: ReturnType<typeof postgres>): Promise<void> {
-  const tables = await sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'jobs' ORDER BY 1`;
-  const steps = tables.filter(({ name }) => !KEPT.includes(name)).map(({ name }) =>
+export async function createEmpty(run: (text: string) => PromiseLike<readonly Row[]>): Promise<void> {
+  const tables = await run("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'jobs' ORDER BY 1");
+  const steps = tables.filter(({ name }) => !KEPT.includes(String(name))).map(({ name }) =>
     `DELETE FROM jobs.${name}; GET DIAGNOSTICS gone = ROW_COUNT;
      IF gone > ${MAX_DELETED} THEN TRUNCATE jobs.${name}; END IF;`
   );
-  await sql.unsafe(
+  await run(
     `CREATE FUNCTION public.empty_jobs() RETURNS void LANGUAGE plpgsql SET session_replication_role = replica AS $$
     DECLARE gone bigint;
     BEGIN
@@ -97,7 +97,7 @@ export function emptyPostgresStores(
     const path = `${server.dir}/.s.PGSQL.${server.port}`;
     const options = { path, username: "postgres", database: name, max: 1, fetch_types: false, max_lifetime: null };
     const sql = postgres({ ...options, onnotice: () => {} });
-    await createEmpty(sql);
+    await createEmpty((text) => sql.unsafe(text));
     const database = { url, sql };
     all.push(database);
     return database;
