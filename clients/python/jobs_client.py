@@ -402,18 +402,36 @@ class _TimedSocket:
         return getattr(self._sock, name)
 
 
-class _HTTPConnection(http.client.HTTPConnection):
+class _EarlyReply:
+    """Reads the reply of a server that refuses a request before it has read all of it, and then closes the connection."""
+
+    def send(self, data: Any) -> None:
+        try:
+            super().send(data)  # type: ignore[misc]
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # Without a reply, reading it fails.
+
+
+class _HTTPConnection(_EarlyReply, http.client.HTTPConnection):
     def connect(self) -> None:
         deadline = time.monotonic() + self.timeout
         super().connect()
         self.sock = _TimedSocket(self.sock, deadline)
 
 
-class _HTTPSConnection(http.client.HTTPSConnection):
+class _HTTPSConnection(_EarlyReply, http.client.HTTPSConnection):
     def connect(self) -> None:
         deadline = time.monotonic() + self.timeout
         super().connect()
         self.sock = _TimedSocket(self.sock, deadline)
+
+
+class _KeptConnection(_EarlyReply, http.client.HTTPConnection):
+    pass
+
+
+class _KeptSecureConnection(_EarlyReply, http.client.HTTPSConnection):
+    pass
 
 
 class _HTTPHandler(urllib.request.HTTPHandler):
@@ -1448,7 +1466,7 @@ class _Line:
         data = json.dumps(body, allow_nan=False).encode()
         try:
             if self._connection is None:
-                kind = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
+                kind = _KeptSecureConnection if self._url.scheme == "https" else _KeptConnection
                 self._connection = kind(self._url.hostname, self._url.port, timeout=timeout)
                 self._connection.connect()
             self._connection.sock.settimeout(timeout)

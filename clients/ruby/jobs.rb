@@ -261,6 +261,15 @@ module Jobs
     end
   end
 
+  # Reads the reply of a server that refuses a request before it has read all of it, and then closes the connection.
+  module EarlyReply
+    def exec(*)
+      super
+    rescue Errno::EPIPE, Errno::ECONNRESET
+      nil # Without a reply, reading it fails.
+    end
+  end
+
   # Sends requests to the current server. A kept connection serves one thread.
   class Line
     FAILURES = [SystemCallError, IOError, SocketError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse,
@@ -334,6 +343,7 @@ module Jobs
     def exchange(method, path, body, key, timeout)
       headers = key ? @headers.merge("idempotency-key" => key) : @headers
       request = Net::HTTP.const_get(method.capitalize).new(@uri.path + path, headers)
+      request.extend(EarlyReply)
       request.body = body if body
       # The timeouts of Net::HTTP begin again with each byte.
       response = Timeout.timeout(timeout) { connection.request(request) }

@@ -20,6 +20,8 @@ const EXPECTED = {
   bulk: [2_499, [7]],
   lost: true,
   unreachable: ["unreachable", null, null],
+  // Refused before the server has read all of it.
+  large: ["too_large", 413, null],
   forbidden: ["unauthenticated", 401, null],
   // Each once. The response to the first try of "Lost" was lost, and the second says that the job exists already.
   warned: ["Bulk", "Later", "Sync"],

@@ -43,6 +43,7 @@ out.bulk = [stored, refused];
 const behind = new JobsClient({ url: flaky, token });
 out.lost = (await behind.push("Lost", [1], { queue: "lost" })).existed;
 out.unreachable = await codeOf(() => new JobsClient({ url: dead, token, retries: 1 }).push("A"));
+out.large = await codeOf(() => jobs.push("Add", ["a".repeat(20_000_000)]));
 out.forbidden = await codeOf(() => new JobsClient({ url, token: "wrong" }).push("A"));
 // Node emits warnings in the next turn.
 await new Promise((resolve) => setImmediate(resolve));

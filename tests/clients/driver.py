@@ -57,6 +57,7 @@ for place, result in enumerate(jobs.push_many(rows())):
 out["bulk"] = [stored, refused]
 out["lost"] = JobsClient(flaky, token=token).push("Lost", [1], queue="lost")["existed"]
 out["unreachable"] = code_of(lambda: JobsClient(dead, token=token, retries=1).push("A"))
+out["large"] = code_of(lambda: jobs.push("Add", ["a" * 20_000_000]))
 out["forbidden"] = code_of(lambda: JobsClient(url, token="wrong").push("A"))
 out["warned"] = sorted(text.split('"')[1] for text in warned)
 print(json.dumps(out))

@@ -37,6 +37,7 @@ end
 out["bulk"] = [stored, refused]
 out["lost"] = Jobs::Client.new(flaky, token: token).push("Lost", [1], queue: "lost")["existed"]
 out["unreachable"] = code_of { Jobs::Client.new(dead, token: token, retries: 1).push("A") }
+out["large"] = code_of { jobs.push("Add", ["a" * 20_000_000]) }
 out["forbidden"] = code_of { Jobs::Client.new(url, token: "wrong").push("A") }
 out["warned"] = warned.map { |text| text.split('"')[1] }.sort
 puts JSON.generate(out)
