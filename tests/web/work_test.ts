@@ -197,3 +197,51 @@ onBothStores("a heartbeat during the deregistration of a worker doesn't register
   await leaving;
   assertEquals(await store.workers.list(), []);
 });
+
+onBothStores(
+  "an end or a request that is refused names its field and the cure, and its job continues",
+  async ({ store }) => {
+    await using server = new Server(store);
+    const [worker, other] = [await server.register(), await server.register({ nonce: "000000000002" })];
+    const jid = await new Client({ store }).push({ class: "Try", args: [] });
+    const { jobs: [{ token }] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+    const ended = (end: object) => ["settle", { worker, outcomes: [{ token, ...end }] }] as const;
+    const step = { call: 1, kind: "step", name: "a" };
+    const refusals: readonly (readonly [string, object, string, string, RegExp])[] = [
+      ...[
+        [...ended({ end: "snooze" }), "invalid", "outcomes[0].in", /Missing .* for example "5m"/],
+        [...ended({ end: "done" }), "invalid", "outcomes[0].end", /expected succeeded, failed,/],
+        [...ended({ end: "failed", error: "x" }), "invalid", "outcomes[0].error", /expected an object/],
+        [
+          "settle",
+          { worker, outcomes: Array(1_001).fill({ token, end: "failed" }) },
+          "too_large",
+          "outcomes",
+          /at most 1000/,
+        ],
+        ["step", { worker, token, ...step, result: { end: "snooze" } }, "invalid", "result.in", /for example "5m"/],
+        ["step", { worker: other, token, ...step }, "conflict", "token", /leave its handler/],
+        ["stream", { worker: other, token, from: 0, chunks: ["a"] }, "conflict", "token", /leave its handler/],
+        ["take", { worker: "box:1:00000000000f", take: 1, limit: 1 }, "not_found", "worker", /register again/],
+        [
+          "register",
+          { ...REGISTRATION, protocol: 2 },
+          "invalid",
+          "protocol",
+          /expected 1: use a client of this version/,
+        ],
+        ["register", { ...REGISTRATION, hostname: "a\0" }, "invalid", "hostname", /expected a name/],
+        ["register", { ...REGISTRATION, runtime: "\x1b[31m" }, "invalid", "runtime", /such as python/],
+      ] as const,
+    ];
+    for (const [verb, body, code, field, cure] of refusals) {
+      const { error } = await server.send(verb, body);
+      assertEquals([verb, error?.code, error?.field], [verb, code, field], JSON.stringify(error));
+      assertMatch(error.message, cure);
+    }
+    const foreign = { worker: other, outcomes: [{ token, end: "discard" }] };
+    assertEquals(await server.send("settle", foreign), { lost: [token] });
+    assertEquals(await server.send(...ended({ end: "succeeded" })), { lost: [] });
+    assertEquals((await new Client({ store }).result(jid!))?.state, "succeeded");
+  },
+);

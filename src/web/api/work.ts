@@ -89,9 +89,9 @@ export const workRoutes: readonly ApiRoute[] = [
     gives: shapes.settledShape,
     run: async ({ worker, outcomes }, more) => {
       if (outcomes.length > shapes.MAX_SETTLED) {
-        throw new HttpError(413, `Too many outcomes; expected at most ${shapes.MAX_SETTLED}`);
+        throw new HttpError(413, `Too many outcomes; expected at most ${shapes.MAX_SETTLED} in a request`, "outcomes");
       }
-      return { lost: await workerOf(more, worker).settle(outcomes.map(endOf)) };
+      return { lost: await workerOf(more, worker).settle(outcomes.map((end, i) => endOf(end, `outcomes[${i}]`))) };
     },
   }),
   route({
@@ -112,10 +112,8 @@ export const workRoutes: readonly ApiRoute[] = [
     run: async ({ worker, token, call, result, progress, log, ...given }, more) => {
       const report = { token, ...(progress && { progress }), ...(log && { log }) };
       const request = await permitted(given, more);
-      const answer = await workerOf(more, worker).use(report, call, request, result && endOf(result));
-      if (answer === undefined) {
-        throw new HttpError(409, `Job of token "${token}" isn't this worker's any more`, "token");
-      }
+      const answer = await workerOf(more, worker).use(report, call, request, result && endOf(result, "result"));
+      if (answer === undefined) throw lost(token);
       return answer;
     },
   }),
@@ -127,7 +125,7 @@ export const workRoutes: readonly ApiRoute[] = [
     waits: true,
     run: async ({ worker, token, from, chunks }, more) => {
       if (await workerOf(more, worker).stream(token, from, chunks)) return {};
-      throw new HttpError(409, `Job of token "${token}" isn't this worker's any more`, "token");
+      throw lost(token);
     },
   }),
   route({
@@ -185,7 +183,23 @@ async function permitted(
   return { ...given, class: name, args, options } as UseRequest;
 }
 
-function endOf<E extends { readonly in?: number }>({ in: delayMs, ...end }: E): Omit<E, "in"> & { delayMs?: number } {
+/** The error of a request for a job that the worker doesn't run. */
+function lost(token: string): HttpError {
+  const cure = "it runs elsewhere or has ended: leave its handler";
+  return new HttpError(409, `Job of token "${token}" isn't this worker's any more; ${cure}`, "token");
+}
+
+/** @throws {Refused} if a snooze has no time: it would run again at once, for good */
+function endOf<E extends { readonly end: string; readonly in?: number }>(
+  { in: delayMs, ...end }: E,
+  at: string,
+): Omit<E, "in"> & { delayMs?: number } {
+  if (end.end === "snooze" && delayMs === undefined) {
+    const field = `${at}.in`;
+    throw new Refused("invalid", `Missing field "${field}": expected when a snooze runs again, for example "5m"`, {
+      field,
+    });
+  }
   return { ...end, ...(delayMs !== undefined && { delayMs }) };
 }
 

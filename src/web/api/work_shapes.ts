@@ -35,9 +35,15 @@ const givenFields = {
 
 export const registerShape = object("", {
   protocol: integer(`the version of the protocol: ${PROTOCOL}`),
-  runtime: text("the runtime and its version", { expected: "a text such as python 3.11", matches: /^.{1,80}$/ }),
-  client: text("the client and its version", { expected: "a text such as jobs-client 0.1", matches: /^.{1,80}$/ }),
-  hostname: text("the machine", { expected: "a name without colons", matches: /^[^\s:]{1,200}$/ }),
+  runtime: text("the runtime and its version", {
+    expected: "a text such as python 3.11",
+    matches: /^[^\p{Cc}\p{Cs}]{1,80}$/u,
+  }),
+  client: text("the client and its version", {
+    expected: "a text such as jobs-client 0.1",
+    matches: /^[^\p{Cc}\p{Cs}]{1,80}$/u,
+  }),
+  hostname: text("the machine", { expected: "a name without colons", matches: /^[^\s:\p{Cc}\p{Cs}]{1,200}$/u }),
   pid: integer("the process ID there", [1]),
   nonce: text("12 random hex digits", { expected: "12 hex digits", matches: /^[0-9a-f]{12}$/ }),
   concurrency: integer("how many jobs it runs at once", [1, 1_000]),

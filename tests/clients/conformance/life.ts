@@ -179,6 +179,31 @@ export const life: readonly Case[] = [
       assertEquals((await scene.noted()).length, 4);
     },
   },
+  {
+    does: "ends a job of another worker, which doesn't count, and continues",
+    async run(scene) {
+      const owner = await scene.start({ concurrency: 1 });
+      const { id } = (await scene.workers())[0]!;
+      const go = `${scene.notes}.go`;
+      const jid = await scene.push(["wait until", go]);
+      await scene.running();
+      const [token] = await scene.bench.store.jobs.stillLeased(id);
+      const payload = JSON.stringify({ class: "Try", args: ["echo"], jid, queue: scene.queue });
+      const job = { token, payload, queue: scene.queue, attempt: 1, receipt: "0.x", jid, class: "Try" };
+      const line = await scene.line();
+      line.spoil("take", {
+        status: 200,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jobs: [job], quiet: false, stopping: false }),
+      });
+      const other = await scene.start({ url: line.url });
+      await until(() => line.requests.get("settle") === 1, () => `it ends the job: ${other.text}`);
+      assertEquals((await scene.run("echo")).state, "succeeded", "it continues");
+      await Deno.writeTextFile(go, "");
+      const { state, result, worker } = await scene.ended(jid);
+      assertEquals([state, result ?? null, worker], ["succeeded", null, id], owner.text);
+    },
+  },
   ...(["SIGKILL", "SIGTERM"] as const).map((signal): Case => ({
     does: `continues its jobs when its gateway is replaced by ${signal}`,
     async run(scene) {
