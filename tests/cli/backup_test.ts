@@ -68,6 +68,9 @@ Deno.test("refuses to back up to a file next to which the log of another one lie
   const { code, stderr } = await on(bench, "backup", "copy.db");
   assertEquals([code, stderr], [1, 'jobs: File "copy.db-wal" exists already: expected a new one\n']);
   assertEquals(await files(bench, "copy.db"), ["copy.db-wal"]);
+  await Deno.writeTextFile(`${bench.folder}/other.db`, "an earlier one");
+  const again = await on(bench, "backup", "other.db");
+  assertEquals(again.stderr, 'jobs: File "other.db" exists already: expected a new one, or --replace\n');
 });
 
 Deno.test("restores to a place without a store", async () => {

@@ -35,7 +35,8 @@ export async function copyDatabase(
   for (const suffix of SUFFIXES) {
     // SQLite would apply the log of another file to the copy.
     if (!await exists(target + suffix)) continue;
-    throw new StoreError("denied", `File "${target}${suffix}" exists already: expected a new one`);
+    const instead = suffix === "" ? ", or --replace" : "";
+    throw new StoreError("denied", `File "${target}${suffix}" exists already: expected a new one${instead}`);
   }
   if (!await exists(path)) {
     throw new StoreError("missing", `No store at "${path}"; --store or JOBS_STORE names another`);

@@ -20,7 +20,7 @@ import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import { type CronList, readCronPage } from "../read/cron.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { ActionButton, Empty, link, mayAct, Time, type View } from "./view.tsx";
+import { ActionButton, Empty, link, mayAct, None, Time, type View } from "./view.tsx";
 import {
   type EndedRun,
   enqueuedJid,
@@ -346,7 +346,9 @@ function CronEntryPage({ view, entry, shown, times, records }: {
               ),
               late: {},
               "job ended": ({ jobEnded: end }) =>
-                end && (end === "not ended" ? <span class="badge running">{end}</span> : <Badge state={end} />),
+                end === undefined
+                  ? <None />
+                  : (end === "not ended" ? <span class="badge running">{end}</span> : <Badge state={end} />),
               took: {},
               error: { class: "error", hasTitle: true, show: (_, text) => <div class="clip">{text}</div> },
               jid: {
