@@ -29,6 +29,8 @@ export class Offers {
   #last: { readonly number: number; readonly jobs: Promise<readonly RemoteJob[]> } | undefined;
   /** The request that waits. */
   #request: { readonly limit: number; readonly answer: () => void } | undefined;
+  /** Resolves at the next request. */
+  #next = Promise.withResolvers<void>();
   #isAway = false;
   #isClosed = false;
 
@@ -74,6 +76,16 @@ export class Offers {
     this.#request?.answer();
   }
 
+  /**
+   * Resolves when the program asks for jobs, at its next request: it may have been frozen since the last one, which is answered
+   * without a job.
+   */
+  awake(): Promise<void> {
+    const { promise } = this.#next;
+    this.answer();
+    return promise;
+  }
+
   /** Returns the jobs to their queues. */
   withdraw(): void {
     for (const job of this.#jobs) job.fail(new Released());
@@ -102,6 +114,8 @@ export class Offers {
     if (this.#jobs.length === 0 && !this.#isClosed) {
       const answered = new AbortController();
       const request = this.#request = { limit, answer: () => answered.abort() };
+      this.#next.resolve();
+      this.#next = Promise.withResolvers();
       fetch();
       await clock.sleep(Math.max(waitMs, MIN_WAIT_MS), AbortSignal.any([signal, answered.signal]));
       // A later request has taken its place.

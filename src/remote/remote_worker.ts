@@ -93,6 +93,7 @@ export class RemoteWorker {
         ...{ id, hostname, pid, version },
         rss: () => this.rss,
         demand: () => this.#offers.demand,
+        awake: (token) => this.#adopted.has(token) ? Promise.resolve() : this.#offers.awake(),
         ...{ onNodes, announcer },
         adopt: () => this.#adopt(store, given ?? []),
       },

@@ -182,6 +182,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     log: log("suspects"),
     outage,
     isIsolated: (className) => isolated.has(className),
+    awake: options.guest?.awake,
   });
   const fetcher = new Fetcher({
     store,

@@ -101,6 +101,32 @@ onBothStores("a job that a gateway takes for a program that has left it returns 
   assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
 });
 
+onBothStores(
+  "a suspect isn't blamed for a program that was frozen before it began",
+  async ({ store }) => {
+    const HEARTBEATS = { heartbeatMs: 50, heartbeatTimeoutMs: 4_000 };
+    await using server = new Server(store, HEARTBEATS);
+    const worker = await server.register();
+    // From here on the program sends nothing, and reads no answer.
+    const taking = server.send("take", { worker, take: 1, limit: 10, wait: 30 });
+    const client = new Client({ store });
+    await client.push({ class: "Try", args: [], suspected: 1 });
+    await client.push({ class: "Try", args: [] });
+    assertEquals((await taking).jobs, []);
+    await using other = new Server(store, HEARTBEATS);
+    const next = await other.register({ nonce: "000000000002" });
+    await until(async () => {
+      await other.send("heartbeat", { worker: next, running: [] });
+      return !(await store.workers.list()).some(({ id }) => id === worker);
+    });
+    // Its first request is answered without a job, too.
+    await other.send("take", { worker: next, take: 1, limit: 10, wait: 30 });
+    const { jobs } = await other.send("take", { worker: next, take: 2, limit: 10, wait: 30 });
+    const { rescues, suspected } = JSON.parse(jobs[0].payload);
+    assertEquals([rescues, suspected], [undefined, 1]);
+  },
+);
+
 onBothStores("a gateway collects no commands for a program that may have left it with its jobs", async ({ store }) => {
   const TICKS = 20;
   let lateMs = 0;

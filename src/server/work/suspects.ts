@@ -8,7 +8,8 @@
  *  3. A job that has been suspected twice doesn't run together with other suspects. These are snoozed until it has ended. If
  *     they returned to the front of their queue, this worker would take them again.
  *
- * Isolated jobs cannot kill the worker: they start like any other.
+ * Isolated jobs cannot kill the worker: they start like any other. A program in another runtime must ask for jobs once more before
+ * a suspect is recorded: a program that is frozen while it waits for jobs never begins the suspect, and isn't killed by it.
  *
  * @module
  */
@@ -36,6 +37,8 @@ export interface SuspectsOptions {
   readonly outage: OutageLog;
   /** Returns whether jobs of a class are isolated. */
   readonly isIsolated: (className: string) => boolean;
+  /** Resolves when the program that runs the job has shown that it isn't frozen. Absent if that is this process. */
+  readonly awake?: ((token: string) => Promise<void>) | undefined;
 }
 
 /** When a job may start: now; later (`onChange` is called then); or after this many milliseconds in `scheduled`. */
@@ -49,6 +52,8 @@ export class Suspects {
   readonly #running = new Map<string, boolean>();
   /** Whether no other job may start: a suspect is about to start, or has just started. */
   #isClosed = false;
+  /** Whether it isn't known yet that a program can start the suspect. */
+  #isAsleep = false;
   /** The suspect that may start now. */
   #admitted: string | undefined;
   /** The suspect that has just started. `over` ends the second after its start. */
@@ -69,7 +74,7 @@ export class Suspects {
 
   /** Whether a suspect is about to start. It must not be released. */
   get admitting(): boolean {
-    return this.#isClosed && this.#starting === undefined;
+    return this.#isClosed && !this.#isAsleep && this.#starting === undefined;
   }
 
   /** Returns whether the oldest job in the buffer may start. After `now` it has started: {@linkcode ended} must follow. */
@@ -141,8 +146,13 @@ export class Suspects {
   }
 
   async #recordThenAdmit({ token, payload, queue }: Lease): Promise<void> {
-    const { clock, log, worker, store } = this.#options;
+    const { clock, log, worker, store, awake } = this.#options;
     if (this.#haveOthersStarted) await clock.sleep(ALONE_MS);
+    if (awake !== undefined) {
+      this.#isAsleep = true;
+      await awake(token);
+      this.#isAsleep = false;
+    }
     this.#haveOthersStarted = false;
     await store.workers.note(worker, { running: { tokens: [...this.#running.keys(), token], alone: true } });
     this.#isRecordedAlone = true;

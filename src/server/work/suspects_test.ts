@@ -16,7 +16,7 @@ function lease(token: string, fields: Record<string, unknown>): Lease {
   return { token, queue: "q", payload: JSON.stringify({ class: "Any", args: [], jid: token, ...fields }) };
 }
 
-function lab(isIsolated = false) {
+function lab({ isIsolated = false, awake }: { isIsolated?: boolean; awake?: () => Promise<void> } = {}) {
   const clock = new FakeClock();
   const log = new KeptLog();
   const notes: RunningSuspects[] = [];
@@ -35,6 +35,7 @@ function lab(isIsolated = false) {
     log,
     outage: new OutageLog(),
     isIsolated: () => isIsolated,
+    awake,
   });
   suspects.onChange = () => changes++;
   /** Waits until the suspects call for more, and asks again. */
@@ -161,6 +162,19 @@ Deno.test("a suspect doesn't start before it is noted, and a store that fails is
 });
 
 Deno.test("isolated and unreadable jobs start like any other", () => {
-  assertEquals(lab(true).suspects.admit(A), "now");
+  assertEquals(lab({ isIsolated: true }).suspects.admit(A), "now");
   assertEquals(lab().suspects.admit({ token: "x", queue: "q", payload: '{"suspected":1' }), "now");
+});
+
+Deno.test("a suspect isn't noted before its program is awake, and may be released until then", async () => {
+  const program = Promise.withResolvers<void>();
+  const t = lab({ awake: () => program.promise });
+  assertEquals(t.suspects.admit(A), "wait");
+  await t.clock.turn();
+  assertEquals([t.notes, t.suspects.admitting], [[], false]);
+  assertEquals(t.suspects.admit(PLAIN), "wait", "the program wouldn't begin it either");
+  program.resolve();
+  await t.clock.turn();
+  assertEquals([t.notes.length, t.suspects.admitting], [1, true]);
+  assertEquals(t.suspects.admit(A), "now");
 });
