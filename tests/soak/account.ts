@@ -71,6 +71,11 @@ const SETTLE_MS = 3_000;
 const UNIQUE_FOR_MS = UNIQUE_FOR_MINUTES * 60_000;
 /** `uptime.ts` counts in steps of 10 ms. */
 const STEP_MS = 20;
+/**
+ * A freeze may fall between the moment in which a worker is sure of a lease and the first line of the handler, which then runs this
+ * soon after it. One processor at most is at that point: one of the others would have started a job that was lost.
+ */
+const THAWED_MS = 80;
 /** A heartbeat that was due just before a freeze may be missing. */
 const BEAT_SLACK_MS = 600;
 
@@ -177,7 +182,7 @@ class Hits {
     return [...this.#byPid.get(pid) ?? [], ...this.#byPid.get(ppid) ?? []];
   }
 
-  #isHit(run: Run, { effect, pid, from, to }: Incident): boolean {
+  #isHit(run: Run, { kind, effect, pid, from, to }: Incident): boolean {
     const { shutdownTimeoutMs, heartbeatTimeoutMs } = this.#evidence;
     const { start, end = Infinity, why } = run;
     if (effect === "gone") {
@@ -185,7 +190,8 @@ class Hits {
     }
     if (effect === "away") {
       // A worker that was offline must confirm its leases before it starts a job.
-      const isStartedInTime = start < Math.min(to, from + heartbeatTimeoutMs + STEP_MS);
+      const isStartedInTime = start < Math.min(to, from + heartbeatTimeoutMs + STEP_MS) ||
+        kind === "frozen" && to <= start && start < to + THAWED_MS;
       return this.#isPastTimeout(from, to) && isStartedInTime && from <= this.#settledBy(run, SETTLE_MS);
     }
     if (start > to || end < from) return this.#settledBy(run, 0) > to && start <= to;

@@ -93,6 +93,12 @@ Deno.test("soak account: a worker that starts a job after it was offline is told
   const stale = run({ run: "s", pid: 2, start: 15_100, end: 15_200 });
   const frozen = incident("away", 9_000, 15_000, { pid: 2 });
   assertEquals(found({ runs: [run(), stale], incidents: [frozen] }), { notStarted: 1 });
+  // It was sure of its lease when it was frozen.
+  const begun = run({ run: "s", pid: 2, start: 15_060, end: 15_200 });
+  assertEquals(
+    found({ runs: [begun, run({ start: 17_000, end: 17_100 })], incidents: [{ ...frozen, kind: "frozen" }] }),
+    { frozen: 1 },
+  );
   const cut = incident("away", 9_000, 18_000, { pid: 2 });
   assertEquals(found({ runs: [run(), stale], incidents: [cut] }), { notStarted: 1 });
 });

@@ -17,6 +17,7 @@ const DISK_BYTES = 512 * 1024 ** 2;
 
 /** Makes the file. */
 export async function openSqliteGround({ incidents, folder, heartbeatTimeoutMs }: GroundOptions): Promise<Ground> {
+  incidents.locksStore = true;
   const disk = await Disk.mount(`${folder}/disk`);
   const clock = await ShiftedClock.make(folder);
   const file = `${disk?.folder ?? folder}/jobs.db`;
