@@ -191,12 +191,19 @@ class Hits {
     if (effect === "away") {
       // A worker that was offline must confirm its leases before it starts a job.
       const isStartedInTime = start < Math.min(to, from + heartbeatTimeoutMs + STEP_MS) ||
-        kind === "frozen" && to <= start && start < to + THAWED_MS;
+        kind === "frozen" && this.#isResumed(run, to);
       return this.#isPastTimeout(from, to) && isStartedInTime && from <= this.#settledBy(run, SETTLE_MS);
     }
     if (start > to || end < from) return this.#settledBy(run, 0) > to && start <= to;
     const isCutShort = end === Infinity || !["done", "failed", "snoozed"].includes(why ?? "");
     return isCutShort || end >= from + shutdownTimeoutMs - STEP_MS || this.#settledBy(run, 0) > to;
+  }
+
+  /** Whether a run is the only one that its worker began right after a freeze. */
+  #isResumed({ pid, start }: Run, to: number): boolean {
+    const isSoon = (at: number) => to <= at && at < to + THAWED_MS;
+    const begun = this.#evidence.runs.filter((one) => one.pid === pid && isSoon(one.start));
+    return isSoon(start) && begun.length === 1;
   }
 
   #isPastTimeout(from: number, to: number): boolean {

@@ -99,6 +99,14 @@ Deno.test("soak account: a worker that starts a job after it was offline is told
     found({ runs: [begun, run({ start: 17_000, end: 17_100 })], incidents: [{ ...frozen, kind: "frozen" }] }),
     { frozen: 1 },
   );
+  // Two at once: its guard has failed.
+  assertEquals(
+    found({
+      runs: [begun, run({ run: "o", jid: "b", pid: 2, start: 15_070 }), run({ start: 17_000, end: 17_100 })],
+      incidents: [{ ...frozen, kind: "frozen" }],
+    }),
+    { unexplained: 1 },
+  );
   const cut = incident("away", 9_000, 18_000, { pid: 2 });
   assertEquals(found({ runs: [run(), stale], incidents: [cut] }), { notStarted: 1 });
 });

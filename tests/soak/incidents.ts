@@ -20,8 +20,8 @@ export class Incidents {
   readonly counts: Record<string, number> = {};
   /** Returns the programs that reach the store through a process. Its incidents are theirs, too. */
   dependentsOf: (pid: number) => readonly number[] = () => [];
-  /** A frozen program may hold the lock of the store: of a file in SQLite. */
-  locksStore = false;
+  /** Returns whether a process that is frozen now holds the lock of the store. */
+  locksStore: (pid: number) => boolean = () => false;
   readonly #log: (line: string) => void;
 
   /** @param log receives a line for each disturbance */
@@ -57,7 +57,7 @@ export class Incidents {
     } finally {
       const to = uptime();
       this.incidents.push({ kind, pid, from, to, effect });
-      if (this.locksStore && kind === "frozen") {
+      if (kind === "frozen" && this.locksStore(pid)) {
         this.outages.push({ kind: "file locked by a frozen program", from, to });
       }
       const dependents = [...new Set([...before, ...this.dependentsOf(pid)])];

@@ -47,3 +47,11 @@ export function signal(pid: number, name: Deno.Signal): boolean {
     return false;
   }
 }
+
+/** SQLite's lock of the writer, a byte of the file `-shm`. */
+const WRITER_BYTE = 120;
+
+/** Returns whether a process is SQLite's writer: while it is frozen, no other process can write. */
+export function isWriter(pid: number): boolean {
+  return new RegExp(`POSIX +ADVISORY +WRITE +${pid} +\\S+ +${WRITER_BYTE} `).test(Deno.readTextFileSync("/proc/locks"));
+}

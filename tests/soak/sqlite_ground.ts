@@ -9,6 +9,7 @@ import { checkPlaces, pushRaw } from "../support/stores.ts";
 import { sqliteDisturbances } from "./disturb_sqlite.ts";
 import { insisting } from "./insist.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
+import { isWriter } from "./processes.ts";
 import { ShiftedClock } from "./shifted_clock.ts";
 import { pause } from "./uptime.ts";
 
@@ -17,7 +18,7 @@ const DISK_BYTES = 512 * 1024 ** 2;
 
 /** Makes the file. */
 export async function openSqliteGround({ incidents, folder, heartbeatTimeoutMs }: GroundOptions): Promise<Ground> {
-  incidents.locksStore = true;
+  incidents.locksStore = isWriter;
   const disk = await Disk.mount(`${folder}/disk`);
   const clock = await ShiftedClock.make(folder);
   const file = `${disk?.folder ?? folder}/jobs.db`;
