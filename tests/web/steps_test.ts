@@ -201,7 +201,7 @@ onBothStores(
     const { value: { signals: [first] } } = await someone.api("GET", "/signals");
     assertEquals([first.jid, first.step, first.class, first.payload.args], ["o1", "approval", "Order", [42]]);
     assert(Date.parse(first.since) < Date.parse(first.until));
-    assertStringIncludes((await someone.visit("/scheduled")).text, '<a href="/signals">some wait for a signal</a>');
+    assertStringIncludes((await someone.visit("/scheduled")).text, '<a href="/signals">3 wait for a signal</a>');
     let page = await someone.open("/signals?key=refund:*");
     assertEquals(page.heading, "Signals");
     page = await page.press("Signal refund:1 of job o3");

@@ -38,7 +38,7 @@ export function SetPage({ view, set, list }: {
         <span class="note" id="about" data-live>{ABOUT[set](list.size)}</span>
         {set === "scheduled" && view.stats.waits.wait > 0 && (
           <a href={link(view, "/signals")}>
-            some wait for a signal
+            {number(view.stats.waits.wait)} {view.stats.waits.wait === 1 ? "waits" : "wait"} for a signal
           </a>
         )}
       </div>
