@@ -79,11 +79,6 @@ const OPEN: Readonly<Record<StoreKind, (options: GroundOptions) => Promise<Groun
 };
 const PUSHERS = 2;
 const LIMITS = { maxRescues: 3, shutdownTimeoutMs: 2_000 };
-/**
- * A program in another runtime that dies with jobs may have begun them, which the journal doesn't show if it had not. The shop has one
- * program for each class, disturbed every 9 s on average: some jobs meet four deaths.
- */
-const SHOP_MAX_RESCUES = 25;
 /** A process that still runs this long after its worker has ended is left behind. */
 const LEFT_WITHIN_MS = 5_000;
 const FORGOTTEN_WITHIN_MS = 45_000;
@@ -103,7 +98,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   const incidents = new Incidents((line) => void log.writeSync(new TextEncoder().encode(`${line}\n`)));
   await using ground = await OPEN[options.store]({ incidents, folder, heartbeatTimeoutMs });
   const id = crypto.randomUUID();
-  const parts = { ...options, ...limitsOf(options), ground, incidents, id, pushers: PUSHERS };
+  const parts = { ...options, ...LIMITS, ground, incidents, id, pushers: PUSHERS };
   await using cast = options.shop ? new ShopCast({ ...parts, kinds: "shop" }) : new Cast({ ...parts, kinds: "all" });
   const aborted = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   try {
@@ -111,10 +106,6 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
   } finally {
     cast.kill();
   }
-}
-
-function limitsOf({ shop }: SoakOptions): typeof LIMITS {
-  return shop ? { ...LIMITS, maxRescues: SHOP_MAX_RESCUES } : LIMITS;
 }
 
 /** The parts of a soak. */
@@ -165,7 +156,7 @@ async function soakWith(options: SoakOptions, { incidents, ground, cast, id }: P
   const runs = runsOf(readLines<JournalLine>([`${folder}/journal`])).filter(({ jid }) => jid?.length === JID_LENGTH);
   const pushes = readLines<Push>(Array.from({ length: PUSHERS + 1 }, (_, i) => `${folder}/ledger-${i}`));
   const evidence = { runs, pushes, incidents: incidents.incidents, outages: incidents.outages, jumps: incidents.jumps };
-  const all = { ...evidence, ...places, ...limitsOf(options), heartbeatTimeoutMs };
+  const all = { ...evidence, ...places, ...LIMITS, heartbeatTimeoutMs };
   await Deno.writeTextFile(`${folder}/evidence.json`, JSON.stringify(all));
   return {
     options,
