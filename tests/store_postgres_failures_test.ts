@@ -5,11 +5,13 @@
  * @module
  */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { systemClock } from "../src/clock.ts";
 import { openStore } from "../src/store/open.ts";
 import { StoreError } from "../src/store/port/errors.ts";
+import type { RescueResult } from "../src/store/port/jobs.ts";
 import { parseAddress } from "../src/store/postgres/address.ts";
 import { Client } from "../src/store/postgres/client.ts";
-import { jid, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
+import { jid, job, jobs, lapse, register, RESCUER, takeUpTo } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
@@ -140,6 +142,36 @@ Deno.test("a worker that is gone keeps its number while it takes: its leases wou
   await client.close();
   await take("newer");
   assertEquals(await numbers(), "newer");
+});
+
+Deno.test("a heartbeat waits for a rescue that has judged its worker: it must not find leases that are given back", async () => {
+  const name = await postgres.create();
+  let ahead = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+  await using store = await openStore(postgres.url(name), { clock });
+  await using other = await openStore(postgres.url(name), { clock });
+  const [first, second] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"] as const;
+  await store.jobs.enqueue(jobs(1, 2));
+  const takeOne = async (worker: string) => (await takeUpTo(store, await register(store, worker), 1))[0]!.token;
+  await takeOne(first);
+  const token = await takeOne(second);
+  await lapse({ store, advance: (ms) => ahead += ms });
+  const client = await connect(postgres.url(name), { replyTimeoutMs: 60_000, idleTimeoutMs: 60_000 });
+  const blocked = async () =>
+    Number(await postgres.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", name));
+  let left: Promise<readonly string[]> | undefined;
+  let rescuing: Promise<RescueResult> | undefined;
+  await client.transaction("1 AS one", async (query) => {
+    // The rescue has judged both workers when it waits for the row of the first.
+    await query(`SELECT 1 FROM jobs.worker WHERE id = '${first}' FOR UPDATE`, []);
+    rescuing = store.jobs.rescue({ worker: RESCUER, limit: 10, maxRescues: 3 });
+    await until(async () => await blocked() === 1, "the rescue waits");
+    let isFound = false;
+    left = register(other, second).then(() => other.jobs.stillLeased(second, [token])).finally(() => isFound = true);
+    await until(async () => isFound || await blocked() === 2, "the heartbeat waits, or has ended");
+  });
+  assertEquals([(await rescuing!).rescued, await left], [2, []]);
+  await client.close();
 });
 
 Deno.test("stores of one database don't share locks", async () => {

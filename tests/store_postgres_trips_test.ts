@@ -20,7 +20,7 @@ const TRIPS: Readonly<Record<string, number>> = {
   "jobs.hasQueuedJobs": 6,
   "jobs.find": 2,
   "jobs.edit": 52,
-  "workers.heartbeat": 10,
+  "workers.heartbeat": 12,
   "workers.deregister": 15,
   "workers.list": 3,
   "workers.note": 4,

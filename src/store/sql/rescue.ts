@@ -27,12 +27,13 @@ export async function rescue(engine: Engine, request: RescueRequest): Promise<Re
   // Read first, so that no write lock is taken while all workers are alive. The decision is made again under the lock.
   const { workers: lapsed, waits } = await engine.read((now) => workers.findOffline(request.worker, now));
   if (lapsed.length === 0) return { rescued: 0, doomed: [], offline: [], more: false, waits };
-  return await engine.write((now) => rescueSome(engine, request, now), { rows: request.limit });
+  return await engine.write((now) => rescueSome(engine, request, lapsed, now), { rows: request.limit });
 }
 
 function* rescueSome(
   engine: Engine,
   { worker: rescuer, limit, maxRescues }: RescueRequest,
+  found: readonly string[],
   now: number,
 ): Body<RescueResult> {
   const offline: string[] = [];
@@ -40,15 +41,16 @@ function* rescueSome(
   let rescued = 0;
   let more = false;
   const budget = new ByteBudget();
+  yield* workers.holdHeartbeats(found);
   const { workers: lapsed, waits } = yield* workers.findOffline(rescuer, now);
-  for (const worker of lapsed) {
+  for (const worker of lapsed.filter((one) => found.includes(one))) {
     const most = limit - rescued - doomed.length;
     if (most <= 0 || budget.isSpent) return { rescued, doomed, offline, more: true, waits };
     offline.push(worker);
     const { ended, ...running } = yield* workers.lastMoments(worker, now, leases.stillLeased);
-    const found = new BoundedRead<LeasedRow>({ limit: most, budget }, ({ payload }) => payload);
-    while (found.wanted > 0) {
-      found.add(
+    const leased = new BoundedRead<LeasedRow>({ limit: most, budget }, ({ payload }) => payload);
+    while (leased.wanted > 0) {
+      leased.add(
         yield query(
           `SELECT job.id, job.payload, lease.queue, lease.take, lease.cancelled, queue.name
              FROM lease CROSS JOIN job CROSS JOIN queue
@@ -56,12 +58,12 @@ function* rescueSome(
             workers.workerIn("?1")
           } AND lease.job > ?2
            ORDER BY lease.job LIMIT ?3`,
-          [worker, found.last?.id ?? Number.MIN_SAFE_INTEGER, found.wanted],
+          [worker, leased.last?.id ?? Number.MIN_SAFE_INTEGER, leased.wanted],
         ),
       );
     }
     let buried = 0;
-    for (const { id, payload, queue, name, take, cancelled } of found.rows) {
+    for (const { id, payload, queue, name, take, cancelled } of leased.rows) {
       const token = `${id}.${take}`;
       const fate = cancelled ? afterCancel(payload) : afterDeath(payload, token, running, maxRescues);
       if (fate.kind === "doomed") {

@@ -83,6 +83,14 @@ export function* list(now: number): Body<WorkerInfo[]> {
   }));
 }
 
+/**
+ * Lets heartbeats of workers that are written now end, and those that come wait for this transaction. Otherwise one of them could say
+ * that the worker is online, and the worker find its leases, while they are being given back.
+ */
+export function* holdHeartbeats(ids: readonly string[]): Body<void> {
+  yield lock(...ids.map((id) => `worker:${id}`));
+}
+
 /** Returns the workers that `worker` may rescue now, by the rule of `JobStore.rescue`. */
 export function* findOffline(worker: string, now: number): Body<Offline> {
   const lapsed = (yield query(
@@ -158,6 +166,7 @@ function* offlineFor(
 }
 
 function* heartbeat(record: WorkerRecord, ttlMs: number, now: number): Body<HeartbeatReply> {
+  yield* holdHeartbeats([record.id]);
   const [before] = yield query("SELECT deadline, heartbeat_at, since FROM worker WHERE id = ?1", [record.id]);
   if (before === undefined || Number(before.heartbeat_at) > now) yield* followClockBack(now);
   const isContinuous = before !== undefined && isFresh(Number(before.heartbeat_at), ttlMs, now);
