@@ -345,7 +345,8 @@ export class Model {
       }
       // A program that learned late of its timeout has ended its job before.
       const wasLate = runs.some(({ how, machine, start, end }) =>
-        how === "returned" && this.programs.has(machine) && this.wasHit(machine, start, end! + SETTLE_MS)
+        (how === "returned" || how === "failed" && plan.spec.end === "discard") && this.programs.has(machine) &&
+        this.wasHit(machine, start, end! + SETTLE_MS)
       );
       if (["die", "kill", "crash"].includes(end) && !isDead && !wasLate) {
         world.fail("a failed job is kept", `${id} (${jid}) failed in ${runs.length} runs, and isn't dead`);
