@@ -74,9 +74,14 @@ if ARGV[1] == 'all' then
     table.insert(records, 1, string.match(entry, '^%d+ (.*)$'))
   end
   local function report(what, key) left[#left + 1] = what .. ': ' .. key end
+  -- Cron never ends: its job may be snoozed, or wait for a retry.
+  local waits = {}
+  for _, job in ipairs(jobs) do
+    if not job.isCron then waits[job.place] = true end
+  end
   for _, key in ipairs(leases) do report('a lease', key) end
   for _, key in ipairs(keys('*')) do
-    local isKept = call('ZSCORE', 'sim:expiry', key)
+    local isKept = call('ZSCORE', 'sim:expiry', key) or key == 'schedule' and not waits.scheduled or key == 'retry' and not waits.retry
     for _, pattern in ipairs(KEPT) do isKept = isKept or string.find(key, pattern) end
     if not isKept then report('a key', key) end
   end
