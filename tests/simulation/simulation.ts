@@ -80,10 +80,14 @@ export class Simulation {
   async #prepare(): Promise<void> {
     const { world } = this.#in;
     const { store: { admin } } = await this.#places.open("setup");
+    // In bad weather a reply may take longer than the client waits.
+    const configure = async (...args: Parameters<typeof admin.configure>): Promise<void> => {
+      await admin.configure(...args).catch(() => configure(...args));
+    };
     let isReady = false;
     const ready = Promise.all([
-      admin.configure("narrow", { limit: { running: NARROW } }),
-      admin.configure("grouped", { limit: { running: GROUP_LIMIT }, eachGroup: true }),
+      configure("narrow", { limit: { running: NARROW } }),
+      configure("grouped", { limit: { running: GROUP_LIMIT }, eachGroup: true }),
     ]).then(() => isReady = true);
     await world.until(() => isReady, SETUP_MS);
     await ready;
