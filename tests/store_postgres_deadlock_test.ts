@@ -4,7 +4,10 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { BatchError, Client, defineJob, openStore, startServer } from "../src/mod.ts";
+import { BatchError, Client, defineJob, openStore, startServer, type Store } from "../src/mod.ts";
+import { RUN_BOUNDS_MS } from "../src/store/port/metrics.ts";
+import { parseAddress } from "../src/store/postgres/address.ts";
+import { Client as PostgresClient } from "../src/store/postgres/client.ts";
 import { Random } from "./soak/random.ts";
 import { register, takeUpTo } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
@@ -116,3 +119,56 @@ Deno.test("random verbs on few keys don't fail by deadlocks, and everything ends
   for (const server of servers) await server.stop();
   assertEquals(await postgres.sql(WRONG, name), "");
 });
+
+Deno.test("workers that declare classes and add figures of them at once don't deadlock, whichever order they have them in", async () => {
+  const name = await postgres.create();
+  const url = postgres.url(name);
+  const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0);
+  const classes = ["A", "B"].map((one) => ({ class: one, processed: 1, failed: 0, workedMs: 1, histogram }));
+  const queues = ["a", "b"].map((queue) => ({ queue, size: 1, latencyMs: 1 }));
+  const count = (what: string) => postgres.sql(`SELECT ${what} WHERE datname = current_database()`, name);
+  const sessions = "count(*) FROM pg_stat_activity";
+  {
+    await using one = await openStore(url);
+    await using other = await openStore(url);
+    await using holder = await openClient(url);
+    const collide = async (last: string, add: (store: Store, isReversed: boolean) => Promise<void>) => {
+      await add(one, false);
+      let both: Promise<unknown> | undefined;
+      await holder.client.transaction("1 AS one", async (query) => {
+        await query(`SELECT 1 FROM jobs.${last} FOR UPDATE`, []);
+        const reversed = add(one, true);
+        await until(async () => await waiting() === 1, "the one that begins with the last row waits");
+        both = Promise.all([reversed, add(other, false)]);
+        await until(async () => await waiting() === 2, "the other one waits, too");
+      });
+      await both;
+    };
+    const waiting = async () => Number(await postgres.sql(`SELECT ${sessions} WHERE wait_event_type = 'Lock'`, name));
+    await collide(
+      "measure WHERE class = 'B'",
+      (store, isReversed) => store.series.add("classes", isReversed ? classes.toReversed() : classes),
+    );
+    await collide("class WHERE name = 'B'", (store, isReversed) => {
+      // A new declaration is written.
+      const declared = classes.map((one) => ({ name: one.class, options: `{"queue":"${isReversed ? "a" : "b"}"}` }));
+      return store.classes.declare(isReversed ? declared.toReversed() : declared);
+    });
+    await collide(
+      "queue_sample WHERE queue = 'b'",
+      (store, isReversed) => store.series.add("queues", isReversed ? queues.toReversed() : queues),
+    );
+  }
+  // A session reports its figures when it ends. One is that of this query.
+  await until(async () => await count(sessions) === "1", "the sessions end");
+  assertEquals(await count("deadlocks FROM pg_stat_database"), "0");
+});
+
+async function openClient(url: string): Promise<{ readonly client: PostgresClient } & AsyncDisposable> {
+  const client = await PostgresClient.create(parseAddress(url), {
+    waitMs: 0,
+    replyTimeoutMs: 60_000,
+    idleTimeoutMs: 60_000,
+  });
+  return { client, [Symbol.asyncDispose]: () => client.close() };
+}

@@ -111,6 +111,14 @@ export function wholeText(value: unknown): string {
   return typeof value === "string" ? value : new TextDecoder().decode(value as Uint8Array);
 }
 
+/**
+ * Returns rows by their names: transactions that write rows that others write, too, do so in one order. In different ones, two would wait for
+ * each other until the server ends one of them.
+ */
+export function inOrder<T>(rows: readonly T[], nameOf: (row: T) => string): T[] {
+  return rows.toSorted((a, b) => nameOf(a) < nameOf(b) ? -1 : 1);
+}
+
 /** Locks names until the transaction ends. The first line of a body that writes what it has read names its locks here. */
 export function lock(...names: readonly string[]): Statement {
   return { locks: names };

@@ -4,7 +4,7 @@
  * @module
  */
 import { type ClassStore, DECLARATION_TTL_MS } from "../port/classes.ts";
-import { type Engine, query, type Row } from "./body.ts";
+import { type Engine, inOrder, query, type Row } from "./body.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -13,7 +13,7 @@ export function classesPart({ write, read }: Engine): ClassStore {
   return {
     declare: (classes) =>
       write(function* (now) {
-        for (const { name, options } of classes) {
+        for (const { name, options } of inOrder(classes, (one) => one.name)) {
           // An unchanged declaration is written once a day, so that the start of a worker costs no write.
           yield query(
             `INSERT INTO class (name, options, declared_at) VALUES (?1, ?2, ?3)

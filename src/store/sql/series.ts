@@ -26,7 +26,7 @@ import {
   SeriesBuilder,
 } from "../port/queue_samples.ts";
 import { seriesPart, type SeriesStore } from "../port/series.ts";
-import { type Body, type Engine, query, type Row } from "./body.ts";
+import { type Body, type Engine, inOrder, query, type Row } from "./body.ts";
 
 /** The columns of the histogram. */
 const COUNTS = [...RUN_BOUNDS_MS, Infinity].map((_, i) => `h${i}`);
@@ -65,9 +65,12 @@ const SAMPLE_SLICE_STEPS = 48;
 export function sqlSeries(engine: Engine): SeriesStore {
   const { read, write } = engine;
   return seriesPart({
-    classes: (measurements) => write((now) => addMetrics(measurements, now), { rows: 2 * measurements.length }),
+    classes: (measurements) => {
+      const sorted = inOrder(measurements, (one) => one.class);
+      return write((now) => addMetrics(sorted, now), { rows: 2 * sorted.length });
+    },
     queues: (samples) => {
-      const kept = keptSamples(samples);
+      const kept = inOrder(keptSamples(samples), (one) => one.queue);
       return write((now) => addSamples(kept, now), { rows: SAMPLE_STEPS.length * kept.length });
     },
   }, {
