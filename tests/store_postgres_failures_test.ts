@@ -174,6 +174,21 @@ Deno.test("a heartbeat waits for a rescue that has judged its worker: it must no
   await client.close();
 });
 
+Deno.test("a rescue of many workers takes a hundred at a time: the server has a lock for each", async () => {
+  const name = await postgres.create();
+  let ahead = 0;
+  await using store = await openStore(postgres.url(name), {
+    clock: { ...systemClock, now: () => systemClock.now() + ahead },
+  });
+  for (let i = 0; i < 101; i++) await register(store, `host:${i + 1}:aaaaaaaaaaaa`);
+  await lapse({ store, advance: (ms) => ahead += ms });
+  const rescue = async () => {
+    const { offline, more } = await store.jobs.rescue({ worker: RESCUER, limit: 10, maxRescues: 3 });
+    return [offline.length, more];
+  };
+  assertEquals([await rescue(), await rescue()], [[100, true], [1, false]]);
+});
+
 Deno.test("stores of one database don't share locks", async () => {
   const name = await postgres.create();
   for (const schema of ["a", "b"]) {

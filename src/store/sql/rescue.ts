@@ -13,6 +13,9 @@ import { rewrite } from "./job_rows.ts";
 import * as leases from "./leases.ts";
 import * as workers from "./workers.ts";
 
+/** The server has a lock for each, of which it has some thousands. */
+const MAX_WORKERS = 100;
+
 interface LeasedRow {
   readonly id: number;
   readonly payload: string;
@@ -27,7 +30,10 @@ export async function rescue(engine: Engine, request: RescueRequest): Promise<Re
   // Read first, so that no write lock is taken while all workers are alive. The decision is made again under the lock.
   const { workers: lapsed, waits } = await engine.read((now) => workers.findOffline(request.worker, now));
   if (lapsed.length === 0) return { rescued: 0, doomed: [], offline: [], more: false, waits };
-  return await engine.write((now) => rescueSome(engine, request, lapsed, now), { rows: request.limit });
+  const some = lapsed.slice(0, MAX_WORKERS);
+  const result = await engine.write((now) => rescueSome(engine, request, some, now), { rows: request.limit });
+  // A doomed job keeps its worker in the list until it is buried.
+  return { ...result, more: result.more || some.length < lapsed.length && result.doomed.length === 0 };
 }
 
 function* rescueSome(
