@@ -32,6 +32,9 @@ Deno.test("a seed gives the same events each time, and another seed others", asy
     assertEquals((await run(ground, planOf(7))).trace, first.trace);
     const other = await run(ground, planOf(8));
     assertEquals(other.trace === first.trace, false);
+    // One with a migration.
+    const migrated = await run(ground, planOf(30));
+    for (let again = 0; again < 3; again++) assertEquals((await run(ground, planOf(30))).trace, migrated.trace);
   }
 });
 

@@ -26,6 +26,8 @@ import { LAST_STATE, STATE } from "./state.ts";
 const POLL_MS = 5_000;
 /** A process learns of the commits of others after this time. */
 const SEEN_MS = 5;
+/** A client opens at most this many connections, and as many for transactions. */
+const CONNECTIONS = 4;
 const DEAD_MAX_JOBS = 10_000;
 const DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
 /** Verbs that give the waiting processes nothing to do. */
@@ -62,6 +64,7 @@ export class PostgresGround implements Ground {
       await client.run(
         "CREATE OR REPLACE FUNCTION jobs.now_ms(ahead bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT ahead $$",
       );
+      await connectAll(client);
       return { client, waiters: new Map() };
     };
     return new PostgresGround(server, [await openSide(), await openSide()]);
@@ -165,6 +168,14 @@ export class PostgresGround implements Ground {
     for (const { client } of this.#sides) await client.close();
     await this.#server[Symbol.asyncDispose]();
   }
+}
+
+/** Opens all connections of a client. The driver draws a random number for each, which would be one of the seed's. */
+async function connectAll(client: Client): Promise<void> {
+  const wait = "SELECT pg_sleep(0.1)";
+  await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
+    await Promise.all([client.run(wait), client.transaction("1 AS one", (query) => query(wait, []))]);
+  }));
 }
 
 async function empty({ client, waiters }: Side): Promise<void> {
