@@ -20,8 +20,11 @@ export interface ScheduleBounds {
 }
 
 const MAX_SPREAD_MS = 24 * 3_600_000;
-/** Maximum `count`: its times are computed when the entry is checked, some 20 µs each. */
+/** Maximum `count`: its times are computed when the entry is checked, some 2 µs each. */
 const MAX_COUNT = 1_000;
+/** The last of `count` runs is at most this much later than the start: each further year of a sparse rule is a search. */
+const MAX_COUNT_YEARS = 100;
+const YEAR_MS = 365.2425 * 24 * 3_600_000;
 
 /** A schedule within bounds. */
 export class BoundedSchedule implements Schedule {
@@ -97,7 +100,10 @@ function checkCount(fields: EntryFields, schedule: Schedule, start: number | und
     if (fields.raw("start") !== undefined) return undefined;
     return fields.report(`"count" without "start"; expected the time from which runs are counted`, "count");
   }
-  return between(schedule, start - 1, Infinity, count).at(-1);
+  const times = between(schedule, start - 1, start + MAX_COUNT_YEARS * YEAR_MS, count);
+  if (times.length === count) return times.at(-1);
+  const most = `at most ${times.length}, as further runs are over ${MAX_COUNT_YEARS} years after "start"`;
+  return fields.invalid("count", most);
 }
 
 function instant(fields: EntryFields, field: "start" | "end"): number | undefined {

@@ -1,7 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { offsetOf } from "./bounds.ts";
+import { checkBounds, offsetOf } from "./bounds.ts";
 import { checkEntries } from "./entry_check.ts";
+import { EntryFields } from "./entry_fields.ts";
 import { plan } from "./plan.ts";
+import { CronRule } from "./rule.ts";
 import { between } from "./schedule.ts";
 import { describeSchedule, isSameSchedule, openSchedule, type ScheduleSpec } from "./schedule_spec.ts";
 
@@ -28,6 +30,27 @@ Deno.test("a count becomes the time of the last of these runs from the start", (
   assertEquals(runs(scheduleOf({ every: "1h", start: "2026-01-01T00:30:00Z", count: 1 })), [
     "2026-01-01T01:00:00.000Z",
   ]);
+});
+
+Deno.test("the runs of a count are within 100 years of the start, and the check searches no further", () => {
+  const check = (input: Record<string, unknown>) =>
+    checkEntries([{ name: "a", class: "A", ...input }], {
+      environment: "",
+      isSingle: true,
+    }).problems.map(({ message }) => message);
+  const error = (count: number, most: number) =>
+    `Cron entry "a": "count" is ${count}; expected at most ${most}, as further runs are over 100 years after "start"`;
+  const leap = { rule: "0 0 29 2 */7", start: "2026-01-01T00:00:00Z" };
+  assertEquals(check({ ...leap, count: 3 }), []);
+  assertEquals(check({ ...leap, count: 4 }), [error(4, 3)]);
+  assertEquals(check({ every: "365d", start: "2026-01-01T00:00:00Z", count: 1_000 }), [error(1_000, 100)]);
+
+  const rule = new CronRule(leap.rule);
+  let searches = 0;
+  const schedule = { next: (after: number) => (searches++, rule.next(after)) };
+  const fields = new EntryFields({ name: "a", ...leap, count: 1_000 }, undefined);
+  checkBounds(fields, { name: "a", schedule });
+  assertEquals([fields.problems.length, searches], [1, 4]);
 });
 
 Deno.test("a spread shifts the runs of an entry by a time that follows from its name, even over the end", () => {

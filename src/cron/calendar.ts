@@ -39,6 +39,9 @@ export interface RuleFields {
 /** The Gregorian calendar, with its weekdays, repeats after this many years: fields without a match by then never match. */
 const CYCLE_YEARS = 400;
 
+/** The matching days of months, by the length and the first weekday of the month: at most 28 lists for each expression. */
+const knownDays = new WeakMap<RuleFields, (readonly number[])[]>();
+
 /** Returns the first matching wall time later than `after`, in whole seconds; undefined if the fields never match. */
 export function nextWall(fields: RuleFields, after: number): number | undefined {
   const from = new Date(Math.floor(after / 1_000) * 1_000 + 1_000);
@@ -80,11 +83,17 @@ function timeFrom(fields: RuleFields, hour: number, minute: number, second: numb
 }
 
 /** Returns the matching days of a month, ascending. */
-function matchingDays(fields: RuleFields, year: number, month: number): number[] {
+function matchingDays(fields: RuleFields, year: number, month: number): readonly number[] {
   if (!fields.months.includes(month)) return [];
   const length = new Date(Date.UTC(year, month, 0)).getUTCDate();
   /** The weekday of the last day of the previous month. */
   const base = new Date(Date.UTC(year, month - 1, 0)).getUTCDay();
+  let lists = knownDays.get(fields);
+  if (lists === undefined) knownDays.set(fields, lists = []);
+  return lists[length * 7 + base] ??= daysOf(fields, length, base);
+}
+
+function daysOf(fields: RuleFields, length: number, base: number): number[] {
   const byDay = new Set(fields.daysOfMonth.map((day) => dayInMonth(day, length, base)));
   const byWeekday = new Set(fields.daysOfWeek.flatMap((day) => weekdaysInMonth(day, length, base)));
   const matches = fields.eitherDay

@@ -34,7 +34,7 @@ export interface CronEntryInput extends OptionsOn<"cron"> {
   readonly start?: string;
   /** No run after this time: ISO 8601 with its zone. Default: none. */
   readonly end?: string;
-  /** The number of runs from `start`, instead of `end`; at most 1,000. */
+  /** The number of runs from `start`, instead of `end`; at most 1,000, within 100 years. */
   readonly count?: number;
   /** Shifts each run by a time up to this, which follows from the name: seconds or a duration, at most a day. Default: none. */
   readonly spread?: number | string;

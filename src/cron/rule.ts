@@ -12,7 +12,7 @@
 import { nextWall, type RuleFields } from "./calendar.ts";
 import { parseRule } from "./rule_parser.ts";
 import type { Schedule } from "./schedule.ts";
-import { Zone } from "./zone.ts";
+import { MAX_SHIFT_MS, Zone } from "./zone.ts";
 
 export class CronRule implements Schedule {
   /** The text as its author wrote it. */
@@ -50,13 +50,17 @@ export class CronRule implements Schedule {
     return wall === undefined ? undefined : this.zone.instantOf(wall);
   }
 
-  /** Returns the first later instant whose wall time matches. Searches each period without a clock change in turn. */
+  /**
+   * Returns the first later instant whose wall time matches. Searches one period without a clock change after the other, but
+   * none of those between the current one and the time around the match: a sparse rule would search many.
+   */
   #nextElapsed(after: number): number | undefined {
     for (let from = after + 1;;) {
       const { offset, end } = this.zone.segmentAt(from);
       const wall = nextWall(this.fields, from + offset - 1);
       if (wall === undefined || wall - offset < end) return wall === undefined ? undefined : wall - offset;
-      from = end;
+      // A period that ends soon may be followed by a repeat of times before `from`, which the search has passed.
+      from = end - from < MAX_SHIFT_MS ? end : Math.max(end, wall - offset - MAX_SHIFT_MS);
     }
   }
 }

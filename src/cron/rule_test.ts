@@ -1,6 +1,10 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { nextWall } from "./calendar.ts";
+import { MAX_COUNTED, plan } from "./plan.ts";
 import { CronRule } from "./rule.ts";
 import { between } from "./schedule.ts";
+import { openSchedule } from "./schedule_spec.ts";
+import { Zone } from "./zone.ts";
 
 const LAST = Date.UTC(2100, 0, 1);
 
@@ -245,4 +249,79 @@ Deno.test("CronRule rejects an unknown zone, and accepts any spelling of a known
   assertThrows(() => new CronRule("@daily", "Europe/Londn"), RangeError, `Unknown time zone "Europe/Londn"`);
   assertThrows(() => new CronRule("@daily", ""), RangeError, `Unknown time zone ""`);
   assertEquals(new CronRule("@daily", "europe/london").zone.name, "Europe/London");
+});
+
+/** Defines `next` of a rule with all hours: the first match within each period without a clock change, in turn. */
+function nextByPeriods({ fields, zone }: CronRule, after: number): number | undefined {
+  for (let from = after + 1;;) {
+    const { offset, end } = zone.segmentAt(from);
+    const wall = nextWall(fields, from + offset - 1);
+    if (wall === undefined || wall - offset < end) return wall === undefined ? undefined : wall - offset;
+    from = end;
+  }
+}
+
+Deno.test("a sparse rule for every hour runs at the times that a search of each period finds", () => {
+  const rules = ["0 * 29 2 */7", "30 * 25 10 *", "15 * * 3,10,11 */7", "*/20 * 1 11 */7", "45 * * * *", "0 * 5 4 *"];
+  for (
+    const zone of ["America/New_York", "Europe/London", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia"]
+  ) {
+    for (const text of rules) {
+      const rule = new CronRule(text, zone);
+      // From the hours around each clock change of five years, and from between them.
+      for (let at = Date.UTC(2023, 0, 1); at < Date.UTC(2028, 0, 1);) {
+        const { end } = rule.zone.segmentAt(at);
+        if (end === Infinity) break;
+        for (const hours of [-1_000, -34, -25, -1.5, -0.5, 0, 0.5, 1.5]) {
+          const after = end + hours * 3_600_000;
+          assertEquals(new CronRule(text, zone).next(after), nextByPeriods(rule, after), `${zone} ${text} ${after}`);
+        }
+        at = end;
+      }
+    }
+  }
+});
+
+Deno.test("the next run of a sparse rule takes a few looks at the zone, and months of one form are computed once", () => {
+  const zone = Zone.of("America/New_York");
+  let looks = 0;
+  let computed = 0;
+  Object.defineProperty(zone, "segmentAt", {
+    configurable: true,
+    value: (instant: number) => (looks++, Zone.prototype.segmentAt.call(zone, instant)),
+  });
+  try {
+    const rule = new CronRule("0 * 29 2 */7", zone.name);
+    const next = rule.next(Date.UTC(2061, 0, 1))!;
+    assertEquals(new Date(next).toISOString(), "2088-02-29T05:00:00.000Z");
+    assert(looks <= 6, `${looks} looks`);
+    const fields = { ...rule.fields };
+    const { daysOfMonth } = fields;
+    Object.defineProperty(fields, "daysOfMonth", { get: () => (computed++, daysOfMonth) });
+    let wall = 0;
+    for (let i = 0; i < 1_000; i++) wall = nextWall(fields, wall)!;
+    // 29 days that begin on each weekday, and 28 days.
+    assert(computed <= 14, `${computed} months`);
+  } finally {
+    delete (zone as { segmentAt?: unknown }).segmentAt;
+  }
+});
+
+Deno.test("a plan after decades searches a bounded number of runs", () => {
+  const rule = new CronRule("* * * * *", "America/New_York");
+  const spec = { rule: rule.fields.normal, timezone: rule.zone.name };
+  const shared = openSchedule(spec) as CronRule;
+  let searches = 0;
+  Object.defineProperty(shared, "next", {
+    configurable: true,
+    value: (after: number) => (searches++, CronRule.prototype.next.call(shared, after)),
+  });
+  try {
+    const entry = { schedule: spec, catchUp: { policy: "last", windowMs: 1 } } as const;
+    const planned = plan(entry, { schedule: spec, considered: Date.UTC(1976, 0) }, Date.UTC(2026, 5));
+    assertEquals(planned.missed?.count, MAX_COUNTED);
+    assert(searches < MAX_COUNTED + 200, `${searches} searches`);
+  } finally {
+    delete (shared as { next?: unknown }).next;
+  }
 });

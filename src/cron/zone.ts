@@ -20,6 +20,8 @@ export interface Segment {
 
 /** Larger than the offset of any zone. */
 const MAX_OFFSET_MS = 16 * 3600 * 1000;
+/** No clock change moves the wall time further than this. */
+export const MAX_SHIFT_MS = 2 * MAX_OFFSET_MS;
 /** At most this many segments are cached. A schedule reads times close to each other, mostly in one or two segments. */
 const MAX_SEGMENTS = 8;
 
