@@ -143,7 +143,10 @@ function QueuePage({ view, queue, groups, running, charts, list, texts }: {
       )}
       <Running view={view} rows={running} />
       <Groups view={view} queue={queue.name} page={groups} />
-      <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
+      <section>
+        <h2>Queued</h2>
+        <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
+      </section>
     </Layout>
   );
 }
