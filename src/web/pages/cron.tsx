@@ -20,7 +20,7 @@ import { HttpError } from "../http/body.ts";
 import { formOf } from "../http/forms.ts";
 import { type CronList, readCronPage } from "../read/cron.ts";
 import type { Services, WebEnv } from "../services.ts";
-import { ActionButton, Empty, ExactTime, link, mayAct, None, Time, type View } from "./view.tsx";
+import { ActionButton, Empty, link, mayAct, None, Time, type View } from "./view.tsx";
 import {
   type EndedRun,
   enqueuedJid,
@@ -338,7 +338,7 @@ function CronEntryPage({ view, entry, shown, times, records }: {
             columns={ENDED_RUN_COLUMNS}
             rows={records}
             looks={{
-              scheduled: { show: ({ scheduledAt }) => <ExactTime at={scheduledAt} now={view.now} /> },
+              scheduled: {},
               outcome: (record) => (
                 <>
                   <Badge state={record.outcome} /> <OutcomeNote view={view} record={record} />
