@@ -693,13 +693,18 @@ class Worker {
     }
   }
 
-  /** Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them. */
+  /**
+   * Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them. The server is told
+   * before a job begins that may have killed another worker: it is blamed if this one dies then, too.
+   */
   async #confirmed(jobs, since) {
     const { heartbeatMs, timeoutMs } = this.#times;
     const isLate = () =>
       performance.now() - since >= Math.min(heartbeatMs, timeoutMs / 2) || this.#registeredAt > since;
     let left = jobs;
-    while (left.length > 0 && isLate()) {
+    let isTold = !jobs.some(({ suspect }) => suspect);
+    while (left.length > 0 && (!isTold || isLate())) {
+      isTold = true;
       since = performance.now();
       const held = [...[...this.#running.values(), ...this.#ended].map(({ given }) => given), ...left];
       const running = held.map(({ token }) => ({ token }));

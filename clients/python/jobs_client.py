@@ -1173,9 +1173,14 @@ class Worker:
             self._follow(answer)
 
     def _confirmed(self, line: "_Line", jobs: List[Dict[str, Any]], since: float) -> List[Dict[str, Any]]:
-        """Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them."""
+        """Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them.
+
+        The server is told before a job begins that may have killed another worker: it is blamed if this one dies then, too.
+        """
         limit = min(self._heartbeat, self._timeout / 2)
-        while jobs and (time.monotonic() - since >= limit or self._registered_at > since):
+        is_told = not any(one.get("suspect") for one in jobs)
+        while jobs and (not is_told or time.monotonic() - since >= limit or self._registered_at > since):
+            is_told = True
             since = time.monotonic()
             with self._lock:
                 held = [*self._running, *(given["token"] for given, _ in self._ended), *(one["token"] for one in jobs)]

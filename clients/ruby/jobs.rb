@@ -1064,10 +1064,13 @@ module Jobs
       @lock.synchronize { @taker.raise(Interrupted) if @taker && @taker != Thread.current }
     end
 
-    # Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them.
+    # Returns those jobs that are still this worker's: while a reply was on its way for long, others may have got them. The server is told
+    # before a job begins that may have killed another worker: it is blamed if this one dies then, too.
     def confirmed(line, jobs, since)
       limit = [@heartbeat, @timeout / 2].min
-      until jobs.empty? || Jobs.now - since < limit && @registered_at <= since
+      told = jobs.none? { |job| job["suspect"] }
+      until jobs.empty? || told && Jobs.now - since < limit && @registered_at <= since
+        told = true
         since = Jobs.now
         held = @lock.synchronize { @running.keys + @ended.map { |given, _| given["token"] } } + jobs.map { |job| job["token"] }
         answer = request(line, "/work/heartbeat", { running: held.map { |token| { token: token } } }, 0)

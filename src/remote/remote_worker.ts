@@ -93,7 +93,7 @@ export class RemoteWorker {
         ...{ id, hostname, pid, version },
         rss: () => this.rss,
         demand: () => this.#offers.demand,
-        awake: (token) => this.#adopted.has(token) ? Promise.resolve() : this.#offers.awake(),
+        awake: (token) => this.#adopted.has(token) ? Promise.resolve(true) : this.#offers.awake().then(() => false),
         ...{ onNodes, announcer },
         adopt: () => this.#adopt(store, given ?? []),
       },
@@ -243,6 +243,8 @@ export class RemoteWorker {
     if (listed) this.#returnForgotten(listed);
     // After a long silence the program must know at once what it has lost.
     await this.#beats.beat();
+    // It begins what it lists and hasn't lost.
+    await this.#launcher.confirm(reports.map(({ token }) => token));
     const orders = this.#orders(reports);
     if (waitMs === 0 || orders.aborted.length > 0 || orders.lost.length > 0 || orders.stopping) return orders;
     const news = new AbortController();

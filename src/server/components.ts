@@ -64,6 +64,7 @@ export interface Components {
   readonly unhandledErrors: UnhandledErrors;
   readonly settler: Settler;
   readonly fetcher: Fetcher;
+  readonly suspects: Suspects;
   readonly manager: Manager;
   readonly scheduler: Scheduler;
   readonly heartbeat: Heartbeat;
@@ -337,7 +338,8 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   ];
   return {
     ...{ all, registry, tasks, classCounters, counters, client, unhandledErrors },
-    ...{ settler, fetcher, manager, scheduler, heartbeat, lostLeases, work, horses, endpoints, batchTender, outbox },
+    ...{ settler, fetcher, suspects, manager, scheduler, heartbeat, lostLeases, work, horses },
+    ...{ endpoints, batchTender, outbox },
     chores: [...chores, tending, ...outbox ? [{ start: () => void outbox.startLate() }] : []],
   };
 }

@@ -177,6 +177,11 @@ export class Launcher implements Controls {
     await this.#components.lostLeases.answered();
   }
 
+  /** Receives which jobs a guest has, or is about to begin: see {@linkcode Suspects.confirm}. */
+  confirm(tokens: readonly string[]): Promise<void> {
+    return this.#components.suspects.confirm(tokens);
+  }
+
   /** Collects the commands to a guest. */
   async receive(): Promise<void> {
     await this.#components.heartbeat.receive();

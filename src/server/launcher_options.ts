@@ -34,8 +34,8 @@ export interface Guest {
   readonly rss: () => number;
   /** Returns how many jobs it waits for. */
   readonly demand: () => number;
-  /** Resolves when the program can start the job with this token: it asks for jobs, or runs the job already. */
-  readonly awake: (token: string) => Promise<void>;
+  /** Resolves when the program can start the job with this token: with false when it asks for jobs, with true if it runs the job already. */
+  readonly awake: (token: string) => Promise<boolean>;
   /** Called when nodes of flows have ended: the worker that does the chores of this process tends their batches. */
   readonly onNodes: () => void;
   /** Makes the jobs of webhooks, for all workers of this process. */

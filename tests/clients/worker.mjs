@@ -42,6 +42,7 @@ const commands = {
     log.info("blocks");
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000 * seconds);
   },
+  die: () => process.kill(process.pid, "SIGKILL"),
   "wait until": async ({ jid }, file, notes) => {
     if (notes) appendFileSync(notes, `${jid}\n`);
     while (!existsSync(file)) await sleep(20);

@@ -2,6 +2,7 @@
 import ctypes
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -81,6 +82,7 @@ commands = {
     "wait": lambda ctx, seconds: ctx.wait(seconds),
     "sleep": lambda ctx, seconds: time.sleep(seconds),
     "block": block,
+    "die": lambda ctx: os.kill(os.getpid(), signal.SIGKILL),
     "wait until": wait_until,
     "note": note,
 }

@@ -40,6 +40,7 @@ def perform(ctx, command, *args)
     # Calls of C code that hold the interpreter's lock.
     ending = Jobs.now + args[0]
     USLEEP.call(100_000) while Jobs.now < ending
+  when "die" then Process.kill("KILL", Process.pid)
   when "wait until"
     File.write(args[1], "#{ctx.jid}\n", mode: "a") if args[1]
     sleep(0.02) until File.exist?(args[0])

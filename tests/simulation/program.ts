@@ -123,8 +123,18 @@ export class Program {
       const body = { take: ++this.#take, limit, wait: TAKE_WAIT_S };
       const more = { waitMs: TAKE_WAIT_S * 1_000, signal: this.#stop.signal };
       const { jobs = [] } = await this.#request("take", body, more);
-      for (const { attempt, ...given } of jobs) void this.#perform({ given, abort: new AbortController() }, attempt);
+      for (const { attempt, suspect, ...given } of jobs) {
+        if (suspect && !await this.#confirm(given.token)) continue;
+        void this.#perform({ given, abort: new AbortController() }, attempt);
+      }
     }
+  }
+
+  /** Tells the server that a suspect begins. Returns whether it is still this program's. */
+  async #confirm(token: string): Promise<boolean> {
+    const tokens = [...this.#running.keys(), ...this.#ended.map(({ job }) => job.given.token), token];
+    const { lost, aborted } = await this.#request("heartbeat", { running: tokens.map((token) => ({ token })) });
+    return ![...lost, ...aborted.map(({ token }: Answer) => token)].includes(token);
   }
 
   async #settleAll(): Promise<void> {

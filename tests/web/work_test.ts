@@ -101,31 +101,57 @@ onBothStores("a job that a gateway takes for a program that has left it returns 
   assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
 });
 
-onBothStores(
-  "a suspect isn't blamed for a program that was frozen before it began",
-  async ({ store }) => {
-    const HEARTBEATS = { heartbeatMs: 50, heartbeatTimeoutMs: 4_000 };
-    await using server = new Server(store, HEARTBEATS);
-    const worker = await server.register();
-    // From here on the program sends nothing, and reads no answer.
-    const taking = server.send("take", { worker, take: 1, limit: 10, wait: 30 });
-    const client = new Client({ store });
-    await client.push({ class: "Try", args: [], suspected: 1 });
-    await client.push({ class: "Try", args: [] });
-    assertEquals((await taking).jobs, []);
-    await using other = new Server(store, HEARTBEATS);
-    const next = await other.register({ nonce: "000000000002" });
-    await until(async () => {
-      await other.send("heartbeat", { worker: next, running: [] });
-      return !(await store.workers.list()).some(({ id }) => id === worker);
-    });
-    // Its first request is answered without a job, too.
-    await other.send("take", { worker: next, take: 1, limit: 10, wait: 30 });
-    const { jobs } = await other.send("take", { worker: next, take: 2, limit: 10, wait: 30 });
-    const { rescues, suspected } = JSON.parse(jobs[0].payload);
-    assertEquals([rescues, suspected], [undefined, 1]);
-  },
-);
+const HEARTBEATS = { heartbeatMs: 50, heartbeatTimeoutMs: 4_000 };
+
+/** Waits until another program has the jobs of one that is gone. Returns what the first of them has counted. */
+async function countsAfterDeath(store: Store, worker: string): Promise<Answer> {
+  await using other = new Server(store, HEARTBEATS);
+  const next = await other.register({ nonce: "000000000002" });
+  await until(async () => {
+    await other.send("heartbeat", { worker: next, running: [] });
+    return !(await store.workers.list()).some(({ id }) => id === worker);
+  });
+  // Its first request is answered without a job, too.
+  await other.send("take", { worker: next, take: 1, limit: 10, wait: 30 });
+  const { jobs } = await other.send("take", { worker: next, take: 2, limit: 10, wait: 30 });
+  const { rescues, suspected } = JSON.parse(jobs[0].payload);
+  return { rescues, suspected };
+}
+
+onBothStores("a suspect isn't blamed for a program that was frozen before it began", async ({ store }) => {
+  await using server = new Server(store, HEARTBEATS);
+  const worker = await server.register();
+  // From here on the program sends nothing, and reads no answer.
+  const taking = server.send("take", { worker, take: 1, limit: 10, wait: 30 });
+  const client = new Client({ store });
+  await client.push({ class: "Try", args: [], suspected: 1 });
+  await client.push({ class: "Try", args: [] });
+  assertEquals((await taking).jobs, []);
+  assertEquals(await countsAfterDeath(store, worker), { rescues: undefined, suspected: 1 });
+});
+
+onBothStores("a suspect counts half for a program that dies before it has confirmed it", async ({ store }) => {
+  await using server = new Server(store, HEARTBEATS);
+  const worker = await server.register();
+  const taking = server.send("take", { worker, take: 1, limit: 10, wait: 30 });
+  await new Client({ store }).push({ class: "Try", args: [], suspected: 1 });
+  await taking;
+  const { jobs } = await server.send("take", { worker, take: 2, limit: 10, wait: 30 });
+  assertEquals([jobs.length, jobs[0].suspect], [1, true]);
+  assertEquals(await countsAfterDeath(store, worker), { rescues: undefined, suspected: 2 });
+});
+
+onBothStores("a suspect is blamed for a program that dies after it has confirmed it", async ({ store }) => {
+  await using server = new Server(store, HEARTBEATS);
+  const worker = await server.register();
+  const taking = server.send("take", { worker, take: 1, limit: 10, wait: 30 });
+  await new Client({ store }).push({ class: "Try", args: [], suspected: 1 });
+  await taking;
+  const { jobs: [{ token }] } = await server.send("take", { worker, take: 2, limit: 10, wait: 30 });
+  const { lost, aborted } = await server.send("heartbeat", { worker, running: [{ token }] });
+  assertEquals([lost, aborted], [[], []]);
+  assertEquals(await countsAfterDeath(store, worker), { rescues: 1, suspected: 1 });
+});
 
 onBothStores("a gateway collects no commands for a program that may have left it with its jobs", async ({ store }) => {
   const TICKS = 20;

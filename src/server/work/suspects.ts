@@ -9,7 +9,8 @@
  *     they returned to the front of their queue, this worker would take them again.
  *
  * Isolated jobs cannot kill the worker: they start like any other. A program in another runtime must ask for jobs once more before
- * a suspect is recorded: a program that is frozen while it waits for jobs never begins the suspect, and isn't killed by it.
+ * a suspect is recorded: a program that is frozen while it waits for jobs never begins the suspect, and isn't killed by it. The suspect
+ * is recorded as one that runs next to others, which counts half, until the program confirms that it begins it: it may die before.
  *
  * @module
  */
@@ -37,12 +38,20 @@ export interface SuspectsOptions {
   readonly outage: OutageLog;
   /** Returns whether jobs of a class are isolated. */
   readonly isIsolated: (className: string) => boolean;
-  /** Resolves when the program that runs the job has shown that it isn't frozen. Absent if that is this process. */
-  readonly awake?: ((token: string) => Promise<void>) | undefined;
+  /**
+   * Resolves when the program that is to run the job has shown that it isn't frozen, with whether it runs the job already. Absent if
+   * that is this process.
+   */
+  readonly awake?: ((token: string) => Promise<boolean>) | undefined;
 }
 
 /** When a job may start: now; later (`onChange` is called then); or after this many milliseconds in `scheduled`. */
 export type Admission = "now" | "wait" | { readonly snoozeMs: number };
+
+interface Starting {
+  readonly token: string;
+  readonly over: AbortController;
+}
 
 export class Suspects {
   readonly #options: SuspectsOptions;
@@ -57,7 +66,10 @@ export class Suspects {
   /** The suspect that may start now. */
   #admitted: string | undefined;
   /** The suspect that has just started. `over` ends the second after its start. */
-  #starting: { readonly token: string; readonly over: AbortController } | undefined;
+  #starting: Starting | undefined;
+  /** The suspect that a program was given last. The program hasn't confirmed that it begins it, and no other job has started since. */
+  #unconfirmed: string | undefined;
+  #confirming: Promise<void> | undefined;
   /** Whether other jobs have started since the last suspect. */
   #haveOthersStarted = false;
   /** Whether the store has recorded that only suspects run. */
@@ -90,6 +102,7 @@ export class Suspects {
     if (level === 0) {
       if (this.#running.size > 0 && this.#isRecordedAlone) return this.#wait(() => this.#recordOthersRun());
       this.#haveOthersStarted = true;
+      this.#unconfirmed = undefined;
       return "now";
     }
     const isBarred = level === 2 ? this.#running.size > 0 : [...this.#running.values()].includes(true);
@@ -103,6 +116,17 @@ export class Suspects {
     this.#starting.over.abort();
   }
 
+  /**
+   * Receives which jobs a program has, or is about to begin. Resolves when the store has recorded that a suspect among them runs alone.
+   *
+   * @throws {StoreError}
+   */
+  async confirm(tokens: readonly string[]): Promise<void> {
+    const token = this.#unconfirmed;
+    if (token === undefined || !tokens.includes(token) || !this.#running.has(token)) return;
+    await (this.#confirming ??= this.#recordBegun(token).finally(() => this.#confirming = undefined));
+  }
+
   #levelOf({ payload }: Lease): 0 | 1 | 2 {
     const level = suspicionLevel(payload);
     if (level === 0) return 0;
@@ -113,13 +137,23 @@ export class Suspects {
   #start({ token, payload }: Lease): "now" {
     this.#admitted = undefined;
     this.#running.set(token, suspicionLevel(payload) === 2);
-    const over = new AbortController();
-    this.#starting = { token, over };
-    void this.#options.clock.sleep(ALONE_MS, over.signal).then(() => {
+    this.#openLater(this.#hold(token));
+    return "now";
+  }
+
+  /** Prevents other jobs from starting until the second after the start of this one is over. */
+  #hold(token: string): Starting {
+    this.#isClosed = true;
+    return this.#starting = { token, over: new AbortController() };
+  }
+
+  #openLater(starting: Starting): void {
+    void this.#options.clock.sleep(ALONE_MS, starting.over.signal).then(() => {
+      // It has been confirmed since: its second begins again.
+      if (this.#starting !== starting) return;
       this.#starting = undefined;
       this.#open();
     });
-    return "now";
   }
 
   /** Prevents jobs from starting until the store has recorded the next start. */
@@ -148,14 +182,16 @@ export class Suspects {
   async #recordThenAdmit({ token, payload, queue }: Lease): Promise<void> {
     const { clock, log, worker, store, awake } = this.#options;
     if (this.#haveOthersStarted) await clock.sleep(ALONE_MS);
+    let alone = true;
     if (awake !== undefined) {
       this.#isAsleep = true;
-      await awake(token);
+      alone = await awake(token);
       this.#isAsleep = false;
     }
     this.#haveOthersStarted = false;
-    await store.workers.note(worker, { running: { tokens: [...this.#running.keys(), token], alone: true } });
-    this.#isRecordedAlone = true;
+    await store.workers.note(worker, { running: { tokens: [...this.#running.keys(), token], alone } });
+    this.#isRecordedAlone = alone;
+    this.#unconfirmed = alone ? undefined : token;
     const job = parsePayload(payload)!;
     const { rescues, suspected } = job.payload;
     log.info("Starting a suspect: a worker died while it may have been running", {
@@ -164,6 +200,20 @@ export class Suspects {
     });
     this.#admitted = token;
     this.#onChange();
+  }
+
+  async #recordBegun(token: string): Promise<void> {
+    const { worker, store } = this.#options;
+    // Another suspect is about to start: if the program dies now, either of them may be to blame.
+    if (this.#isClosed && this.#starting?.token !== token) return;
+    const starting = this.#hold(token);
+    try {
+      await store.workers.note(worker, { running: { tokens: [...this.#running.keys()], alone: true } });
+      this.#isRecordedAlone = true;
+      this.#unconfirmed = undefined;
+    } finally {
+      this.#openLater(starting);
+    }
   }
 
   async #recordOthersRun(): Promise<void> {

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import type { RunningSuspects } from "../../job/suspicion.ts";
@@ -16,7 +16,7 @@ function lease(token: string, fields: Record<string, unknown>): Lease {
   return { token, queue: "q", payload: JSON.stringify({ class: "Any", args: [], jid: token, ...fields }) };
 }
 
-function lab({ isIsolated = false, awake }: { isIsolated?: boolean; awake?: () => Promise<void> } = {}) {
+function lab({ isIsolated = false, awake }: { isIsolated?: boolean; awake?: () => Promise<boolean> } = {}) {
   const clock = new FakeClock();
   const log = new KeptLog();
   const notes: RunningSuspects[] = [];
@@ -167,14 +167,75 @@ Deno.test("isolated and unreadable jobs start like any other", () => {
 });
 
 Deno.test("a suspect isn't noted before its program is awake, and may be released until then", async () => {
-  const program = Promise.withResolvers<void>();
+  const program = Promise.withResolvers<boolean>();
   const t = lab({ awake: () => program.promise });
   assertEquals(t.suspects.admit(A), "wait");
   await t.clock.turn();
   assertEquals([t.notes, t.suspects.admitting], [[], false]);
   assertEquals(t.suspects.admit(PLAIN), "wait", "the program wouldn't begin it either");
-  program.resolve();
+  program.resolve(false);
   await t.clock.turn();
   assertEquals([t.notes.length, t.suspects.admitting], [1, true]);
   assertEquals(t.suspects.admit(A), "now");
+});
+
+/** A lab of a program that has been given a suspect. */
+async function given(runsIt = false) {
+  const t = lab({ awake: () => Promise.resolve(runsIt) });
+  assertEquals(await t.admitLater(A), "now");
+  return t;
+}
+
+Deno.test("a suspect is noted as alone when its program confirms it, and has its second again", async () => {
+  const t = await given();
+  assertEquals(t.notes, [{ tokens: ["a"], alone: false }]);
+  await t.clock.advance(999);
+  await t.suspects.confirm(["other"]);
+  assertEquals(t.notes.length, 1, "it isn't listed");
+  await Promise.all([t.suspects.confirm(["a"]), t.suspects.confirm(["a"])]);
+  await t.suspects.confirm(["a"]);
+  assertEquals(t.notes.slice(1), [{ tokens: ["a"], alone: true }]);
+  await t.clock.advance(999);
+  assertEquals(t.suspects.admit(PLAIN), "wait");
+  await t.clock.advance(1);
+  assertEquals(await t.admitLater(PLAIN), "now");
+  assertEquals(t.notes.slice(2), [{ tokens: ["a"], alone: false }]);
+});
+
+Deno.test("a suspect that its program confirms late is noted as alone, unless another job has started", async () => {
+  const late = await given();
+  await late.clock.advance(1_000);
+  await late.suspects.confirm(["a"]);
+  assertEquals(late.notes.slice(1), [{ tokens: ["a"], alone: true }]);
+  assertEquals(late.suspects.admit(PLAIN), "wait");
+  const next = await given();
+  await next.clock.advance(1_000);
+  assertEquals(next.suspects.admit(PLAIN), "now");
+  await next.suspects.confirm(["a"]);
+  assertEquals(next.notes.length, 1);
+  const other = await given();
+  await other.clock.advance(1_000);
+  assertEquals(other.suspects.admit(B), "wait");
+  await other.suspects.confirm(["a"]);
+  await other.clock.turn();
+  assertEquals(other.suspects.admit(B), "now");
+  assertEquals(other.notes.slice(1), [{ tokens: ["a", "b"], alone: false }]);
+});
+
+Deno.test("a confirmation that isn't noted fails, and can be repeated", async () => {
+  const t = await given();
+  t.failures.push(new StoreError("unavailable", "away"));
+  await assertRejects(() => t.suspects.confirm(["a"]), StoreError);
+  assertEquals(t.suspects.admit(PLAIN), "wait");
+  await t.suspects.confirm(["a"]);
+  assertEquals(t.notes.slice(1), [{ tokens: ["a"], alone: true }]);
+  t.suspects.ended(A);
+  await t.clock.turn();
+  assertEquals(t.suspects.admit(PLAIN), "now");
+});
+
+Deno.test("a suspect that its program runs already is noted as alone at once", async () => {
+  const t = await given(true);
+  await t.suspects.confirm(["a"]);
+  assertEquals(t.notes, [{ tokens: ["a"], alone: true }]);
 });

@@ -8,6 +8,7 @@ import type { JobRequest } from "../../client/client.ts";
 import type { HandlerOptions } from "../../handlers/handler.ts";
 import { meantOption } from "../../job/option_names.ts";
 import { HandlerError } from "../../handlers/registry.ts";
+import { suspicionLevel } from "../../job/suspicion.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import { checkQueueScope } from "../../operator/actions/scope.ts";
 import { object, schemaOf, type Shape, type TypeOf } from "../../operator/shapes/shape.ts";
@@ -77,7 +78,8 @@ export const workRoutes: readonly ApiRoute[] = [
         const { raw: payload, queue, attempt, jid, class: className, batch, flow } = job;
         const receipt = await more.gateway.receiptOf({ token, payload, queue, since });
         const member = { ...(batch && { batch: batch.id }), ...(flow && { node: flow.node }) };
-        return { token, payload, queue, attempt, receipt, jid, class: className, ...member };
+        const suspect = suspicionLevel(payload) > 0 && { suspect: true };
+        return { token, payload, queue, attempt, receipt, jid, class: className, ...member, ...suspect };
       });
       return { jobs: await Promise.all(given), ...owner.state };
     },

@@ -87,6 +87,9 @@ export const takenShape = object("", {
       attempt: integer("the number of the attempt, from 1"),
       jid: performedJid,
       class: performedClass,
+      suspect: optional(
+        boolean("whether it may have killed another worker: send a heartbeat that lists it before you begin it"),
+      ),
     }),
   ),
   ...stateFields,

@@ -151,6 +151,20 @@ export const life: readonly Case[] = [
     },
   },
   {
+    does: "is known to have begun a suspect that kills it at once",
+    async run(scene) {
+      const { url } = await scene.lab.gateway("mortal");
+      // It has killed two workers, and is dead after the third.
+      const jid = await scene.push(["die"], { suspected: 1, rescues: 2 });
+      const killed = await scene.startApart({ url });
+      assertEquals(await ending(killed), false, killed.text);
+      // One in another queue rescues it.
+      await scene.launchApart({ url, queue: `${scene.queue}-other` });
+      const { state, error } = await scene.ended(jid);
+      assertEquals([state, error?.class], ["dead", "WorkerDied"]);
+    },
+  },
+  {
     does: "loses its jobs to another worker when it is killed or frozen, and settles nothing afterwards",
     async run(scene) {
       const { url } = await scene.lab.gateway("mortal");
