@@ -8,6 +8,7 @@ import { Counters } from "../../src/server/stats/counters.ts";
 import type { Lease, TakeRequest } from "../../src/store/port/jobs.ts";
 import type { Outcome } from "../../src/store/port/outcomes.ts";
 import { FakeClock } from "../support/clock.ts";
+import { until } from "../support/eventually.ts";
 import { KeptLog } from "../support/log.ts";
 import { sqliteFolder } from "../support/stores.ts";
 import type { ServerStore } from "../../src/store/port/store.ts";
@@ -216,6 +217,45 @@ for (const how of ["lost", "returned by the heartbeat's thread", "released when 
     assertEquals(fetcher.exhausted, false);
   });
 }
+
+Deno.test("takes nothing while more than 2,000 outcomes wait to be stored, and takes again when some are", async () => {
+  const clock = new FakeClock();
+  const limits: number[] = [];
+  let token = 0;
+  const take = ({ limit }: TakeRequest) => {
+    limits.push(limit);
+    return Promise.resolve([{ token: `${++token}`, queue: "default", payload: "{}" }]);
+  };
+  const calls: (() => void)[] = [];
+  const settle = () =>
+    new Promise<{ lost: string[]; dropped: number }>((resolve) => calls.push(() => resolve({ lost: [], dropped: 0 })));
+  const store = { jobs: { take, settle } } as unknown as ServerStore;
+  const worker = "host:1:a";
+  const settler = new Settler({ store, worker, clock, log: new KeptLog(), counters: new Counters() });
+  const fetcher = new Fetcher({ store, worker, clock, settler, leaseGuard: SURE, order: () => ["default"] });
+  const stop = new AbortController();
+  for (let i = 0; i < 2_000; i++) settler.add({ kind: "ack", token: `before ${i}` });
+
+  const first = fetcher.buffer.wait(stop.signal);
+  await fetcher.step();
+  assertEquals([limits, settler.isBehind], [[1], false]);
+  settler.add({ kind: "ack", token: (await first)!.token });
+  const second = fetcher.buffer.wait(stop.signal);
+  assertEquals(await fetcher.step(), false);
+  assertEquals([limits, settler.isBehind], [[1], true], "an idle processor waits");
+
+  const loop = (async () => {
+    while (limits.length < 2) await fetcher.rest(await fetcher.step(), stop.signal);
+  })();
+  await until(() => calls.length > 0);
+  calls.shift()!();
+  await loop;
+  assertEquals([limits, settler.isBehind], [[1, 1], false]);
+  assertEquals((await second)?.token, "2");
+  settler.abandon();
+  for (const answer of calls) answer();
+  await settler.flush();
+});
 
 Deno.test("a worker that is idle, busy or quiet returns leases that only the store has: no take of it finds them", async () => {
   for (const state of ["idle", "busy", "quiet"]) {

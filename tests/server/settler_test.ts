@@ -121,6 +121,25 @@ Deno.test("the pauses before rejected outcomes are retried double up to 2 s, and
   await t.settler.flush();
 });
 
+Deno.test("outcomes that are being retried count as not stored", async () => {
+  const tokens = Array.from({ length: 2_500 }, (_, i) => `${i}`);
+  const { store, calls } = refusing(new Set(tokens));
+  const unsettled: number[] = [];
+  const settle: JobStore["settle"] = (worker, outcomes) => {
+    unsettled.push(t.settler.unsettled);
+    return store.jobs.settle(worker, outcomes);
+  };
+  const t = lab({ jobs: { settle } });
+  for (const token of tokens) t.settler.add({ kind: "ack", token });
+  await t.clock.untilSleeping();
+  const first = calls.length;
+  await t.clock.advance(10_000);
+  assert(calls.length > first, "no retry");
+  assertEquals(new Set(unsettled), new Set([2_500]));
+  t.settler.abandon();
+  await t.settler.flush();
+});
+
 Deno.test("a batch that the store rejects as a whole is split in few calls, and stored in one when the store accepts it", async () => {
   const refused = new Set(Array.from({ length: 1_000 }, (_, i) => `${i}`));
   const { store, calls, stored } = refusing(refused);

@@ -7,6 +7,7 @@
  *     handler blocks the event loop, the heartbeat's thread returns them (`unstarted.ts`).
  *  3. If this worker may have been offline, the fetcher first confirms which leases it still has (`lease_guard.ts`).
  *  4. A quiet fetcher takes no jobs, and returns those that have not started.
+ *  5. It takes no jobs while too many outcomes wait to be stored (`settler.ts`).
  *
  * If the process dies here, every job that it took is a lease in the store, and is rescued.
  *
@@ -76,6 +77,7 @@ export class Fetcher implements LoopBody<boolean> {
     this.#order = order;
     this.#left = maxJobs;
     this.#ahead = new TakeAhead(clock);
+    settler.onCaughtUp = () => this.#wake.ring();
     this.buffer = new LeaseBuffer({
       clock,
       settler,
@@ -253,7 +255,7 @@ export class Fetcher implements LoopBody<boolean> {
   }
 
   #needed(): number {
-    if (this.#isQuiet || this.buffer.idle === 0 && !this.#isLow()) return 0;
+    if (this.#isQuiet || this.#options.settler.isBehind || this.buffer.idle === 0 && !this.#isLow()) return 0;
     const { demand = () => Infinity } = this.#options;
     const room = this.buffer.idle + this.#ahead.jobs - this.buffer.size;
     return Math.max(0, Math.min(this.#left, demand() - this.buffer.total, room));

@@ -4,6 +4,8 @@
  *  1. While the store is unreachable, locked or full, the settler keeps the outcomes and retries them.
  *  2. An outcome that the store rejects (a permission was revoked, a key has another type) is kept and retried, too. Its
  *     chunk is split, so that it doesn't delay the others.
+ *  3. While too many outcomes wait, the settler is behind, and the fetcher takes no jobs: their outcomes would only fill the
+ *     memory, and all of these jobs would run again if the process died.
  *
  * If the process dies before an outcome is stored, the job's lease is still in the store, and the job runs again: at least
  * once.
@@ -23,6 +25,8 @@ import { Wakeup } from "./wakeup.ts";
 
 /** Maximum number of outcomes in one call, which is also limited by bytes: a step of the store must be short. */
 const MAX_CHUNK_OUTCOMES = 1_000;
+/** The settler is behind while more outcomes than this aren't stored. */
+const MAX_UNSETTLED = 2_000;
 /** Pause between attempts, before jitter. For rejected outcomes it doubles up to the second value. */
 const RETRY_MS = 500;
 const MAX_REJECTED_RETRY_MS = 2_000;
@@ -56,6 +60,8 @@ export class Settler {
   #storing: readonly Outcome[] = [];
   /** Outcomes that the store rejected, to be retried from `#retryAt`. */
   #rejected: Outcome[] = [];
+  /** Those of them that are being retried. */
+  #retrying: Outcome[] = [];
   #retryAt = 0;
   #retryMs = RETRY_MS;
   #rejectionLogged = false;
@@ -63,6 +69,8 @@ export class Settler {
   /** Rung when there is a new outcome. */
   readonly #wake = new Wakeup();
   readonly #giveUp = new AbortController();
+  /** Called when it is no longer behind. */
+  onCaughtUp: (() => void) | undefined;
 
   constructor(options: SettlerOptions) {
     this.#options = options;
@@ -71,7 +79,12 @@ export class Settler {
 
   /** Number of outcomes that are not stored. */
   get unsettled(): number {
-    return this.#pending.length + this.#storing.length + this.#rejected.length;
+    return this.#pending.length + this.#storing.length + this.#rejected.length + this.#retrying.length;
+  }
+
+  /** Whether too many outcomes are not stored. */
+  get isBehind(): boolean {
+    return this.unsettled > MAX_UNSETTLED;
   }
 
   /** Adds an outcome. It is stored soon. */
@@ -114,16 +127,17 @@ export class Settler {
 
   /** Retries rejected outcomes, until a whole chunk is rejected again. */
   async #retryRejected(): Promise<void> {
-    const outcomes = this.#rejected;
+    this.#retrying = this.#rejected;
     this.#rejected = [];
     let chunk: readonly Outcome[] = [];
     let rejected: readonly Outcome[] = [];
-    while (outcomes.length > 0 && !this.#abandoned && (chunk.length === 0 || rejected.length < chunk.length)) {
-      chunk = takeChunk(outcomes);
+    while (this.#retrying.length > 0 && !this.#abandoned && (chunk.length === 0 || rejected.length < chunk.length)) {
+      chunk = takeChunk(this.#retrying);
       rejected = await this.#settle(chunk);
       this.#rejected.push(...rejected);
     }
-    this.#rejected.push(...outcomes);
+    this.#rejected.push(...this.#retrying);
+    this.#retrying = [];
     if (this.#abandoned) return;
     if (this.#rejected.length === 0) {
       this.#rejectionLogged = false;
@@ -164,7 +178,9 @@ export class Settler {
       // The later half goes first. A released job goes to the front of its queue, and the earlier ones must be before it.
       parts.push(part.slice(0, half), part.slice(half));
     }
+    const wasBehind = this.isBehind;
     this.#storing = [];
+    if (wasBehind && !this.isBehind) this.onCaughtUp?.();
     return left;
   }
 
