@@ -3,7 +3,7 @@
  * since when, and the command that helps.
  */
 import { assertEquals, assertMatch } from "@std/assert";
-import { systemClock } from "../../src/clock.ts";
+import { every, systemClock } from "../../src/clock.ts";
 import { Client } from "../../src/client/client.ts";
 import { checkCrontab } from "../../src/cron/crontab.ts";
 import { definitionText, stateText } from "../../src/cron/definition.ts";
@@ -243,6 +243,48 @@ const INCIDENTS: readonly Incident[] = [
     alert: /The store took 1(\.\d+)?s to return its counts/,
     command: /^redis-cli slowlog get 10$/,
     sample: /^jobs_store_round_trip_seconds 1\.\d+$/m,
+    rule: "JobsStoreSlow",
+  },
+  {
+    name: "another program locks the store now and then",
+    on: "sqlite",
+    stage: async (lab) => {
+      await lab.worker();
+      await lab.overview(lab.bench.store);
+      const file = lab.bench.url.slice("sqlite:".length);
+      const code = `import { DatabaseSync } from "node:sqlite"; const it = new DatabaseSync(${JSON.stringify(file)});
+        for (;;) {
+          it.exec("PRAGMA busy_timeout = 9000; BEGIN IMMEDIATE"); console.log("locked");
+          await new Promise((resolve) => setTimeout(resolve, 4_000));
+          it.exec("ROLLBACK");
+          await new Promise((resolve) => setTimeout(resolve, 1_000));
+        }`;
+      const child = lab.use(new Deno.Command(Deno.execPath(), { args: ["eval", code], stdout: "piped" }).spawn());
+      const reader = child.stdout.getReader();
+      await reader.read();
+      await reader.cancel();
+    },
+    // The overview looks once.
+    alert: /^/,
+    finding: /it stalled (once|\d+ times) in \d+s, for (up to )?\d+(\.\d+)?s, and else .*another program \(PID \d+\)/,
+    command: /^ps -fp \d+$/,
+    rule: "JobsStoreSlow",
+  },
+  {
+    name: "the store stalls now and then",
+    on: "redis",
+    stage: async (lab) => {
+      await lab.worker();
+      const url = new URL(lab.bench.url);
+      const proxy = lab.use(await TcpProxy.start(Number(url.port)));
+      url.port = String(proxy.port);
+      lab.address = url.href;
+      const stop = every(1_200, () => proxy.weather = proxy.weather === "fair" ? "held" : "fair");
+      lab.use({ [Symbol.asyncDispose]: () => Promise.resolve(stop()) });
+    },
+    alert: /^/,
+    finding: /it stalled (once|\d+ times) in \d+s, for (up to )?\S+, and else takes .+ for a write/,
+    command: /^redis-cli slowlog get 10; /,
     rule: "JobsStoreSlow",
   },
   {

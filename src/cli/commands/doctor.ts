@@ -23,6 +23,9 @@ offline workers and the jobs they hold, paused queues, and queues and classes
 without a worker. Then prints the settings that differ from their defaults, and
 their origins. Exit 1 if something doesn't work.
 
+Measures for 2 to 5 s how fast the store replies, and for up to 20 s if it
+stalls, and reports for how long.
+
       --settings         print all settings
       --ready            only check, for containers, whether the store replies
                          and a worker on this machine fetches jobs

@@ -19,6 +19,7 @@ import { hidePassword } from "../../store/port/hide_password.ts";
 import { openStore } from "../../store/open.ts";
 import { limitUse } from "../../text/limits.ts";
 import { checkCron } from "./doctor_cron.ts";
+import { checkPace } from "./doctor_pace.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { pauseText } from "../../text/queues.ts";
 import { shellWord } from "../../text/shell.ts";
@@ -55,12 +56,15 @@ async function findingsOf(
   const url = storeUrl(settings);
   try {
     await using store = await openStore(url, { ...storeOptions(settings), create: false });
-    found.hasHandlers = (await store.workers.list()).some(({ alive, classes }) => alive && (classes?.length ?? 0) > 0);
-    return [
-      ...await checkHealth(store, settings.durability),
-      ...await checkAlerts(store, { classes, now: systemClock.now() }),
-      ...await checkCron(store),
-    ];
+    const online = (await store.workers.list()).filter(({ alive }) => alive);
+    found.hasHandlers = online.some(({ classes }) => (classes?.length ?? 0) > 0);
+    const pace = checkPace(store, online.length > 0);
+    // Another check may fail first.
+    pace.catch(() => {});
+    const health = await checkHealth(store, settings.durability);
+    const alerts = await checkAlerts(store, { classes, now: systemClock.now() });
+    const cron = await checkCron(store);
+    return [...health, ...await pace, ...alerts, ...cron];
   } catch (error) {
     if (error instanceof StoreError && error.code === "missing") {
       return [{

@@ -29,6 +29,8 @@ export interface HealthFinding {
   readonly cure: string;
   /** The dashboard shows it, too. Default: only `jobs doctor` does. */
   readonly isAlert?: true;
+  /** Calls of the store wait for it. */
+  readonly isStall?: true;
 }
 
 /** Rows of PostgreSQL that wait for their removal. */

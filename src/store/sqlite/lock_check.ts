@@ -14,9 +14,10 @@ const PAUSE_MS = 20;
 /** The byte of the file `-shm` that a writer locks, from https://www.sqlite.org/walformat.html */
 const WRITE_LOCK_BYTE = 120;
 
-/** Returns a finding if the write lock isn't free for a moment within a second. */
+/** Returns a finding if the write lock isn't free for a moment within {@linkcode MAX_HELD_MS}. */
 export async function lockFindings(database: DatabaseSync, path: string): Promise<HealthFinding[]> {
-  for (let waitedMs = 0; waitedMs < MAX_HELD_MS; waitedMs += PAUSE_MS) {
+  const began = systemClock.monotonic();
+  while (systemClock.monotonic() - began < MAX_HELD_MS) {
     if (isWritable(database)) return [];
     await systemClock.sleep(PAUSE_MS);
   }
@@ -26,6 +27,7 @@ export async function lockFindings(database: DatabaseSync, path: string): Promis
       pid === undefined ? "" : ` (PID ${pid})`
     } has locked the file for over 1s: no job is pushed or fetched, and heartbeats are late`,
     cure: pid === undefined ? `fuser -v ${path}-shm` : `ps -fp ${pid}`,
+    isStall: true,
   }];
 }
 
