@@ -10,6 +10,7 @@ import { jobsCommand } from "../support/command.ts";
 import { until } from "../support/eventually.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { TcpProxy } from "../support/tcp_proxy.ts";
 import { requireTool } from "../support/tools.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Edit, PlaceSelection } from "../../src/store/port/entries.ts";
@@ -375,6 +376,78 @@ Deno.test("Ctrl-C in a deletion: the message has the number of deleted jobs", as
   assertEquals((await bench.store.admin.stats()).enqueued, count);
 });
 
+Deno.test("a search draws its progress, and Ctrl-C ends it: the jobs found until then are printed", async () => {
+  await using redis = await startRedis();
+  await using proxy = await TcpProxy.start(Number(new URL(redis.url).port));
+  const address = new URL(redis.url);
+  address.port = String(proxy.port);
+  benchOn(() => address.href);
+  await using bench = await Bench.open();
+  // Scheduled jobs are searched first.
+  const soon = await bench.push("Invoice", ["94086"], { in: "1h" });
+  await bench.client.pushBulk({ class: "Mail", args: Array.from({ length: 30_000 }, (_, i) => [`94086-${i}`]) });
+  proxy.delayMs = 100;
+  assertMatch(await inTerminal(bench, ["find", "none"], "", 100), /Searching █*░+ \d+ % {2}[\d,]+ of 30,001/);
+  proxy.delayMs = 0;
+  for (const args of [["find", "94086", "-n", "50000"], ["find", "94086", "--class", "*i*", "--json"]]) {
+    const isJson = args.includes("--json");
+    proxy.holdAfter(500_000);
+    const [program, ...first] = jobsCommand();
+    const child = new Deno.Command(program, {
+      args: [...first, ...args, ...(isJson ? ["-n", "all"] : [])],
+      env: { JOBS_STORE: bench.url },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    await until(() => proxy.weather === "held", "the search has begun");
+    child.kill("SIGINT");
+    proxy.weather = "fair";
+    const output = await child.output();
+    const [stdout, stderr] = [output.stdout, output.stderr].map((bytes) => new TextDecoder().decode(bytes)) as [
+      string,
+      string,
+    ];
+    assertEquals(output.code, 130, stderr);
+    assertMatch(stderr, /^jobs: Interrupted: searched [\d,]+ of 30,001 jobs\n$/);
+    if (isJson) assertEquals(JSON.parse(stdout).more, true);
+    else assertStringIncludes(stdout, soon);
+    const found = stdout.match(/94086-\d+/g)!.length;
+    assert(found > 0 && found < 30_000, `${found} found`);
+  }
+});
+
+Deno.test("Ctrl-C in a list: the cursor continues after the last printed job", async () => {
+  benchOn(sqlite);
+  await using bench = await Bench.open();
+  const total = 20_000;
+  await bench.client.pushBulk({ class: "A", args: Array.from({ length: total }, (_, i) => [`arg-${i}`]) });
+  const [program, ...first] = jobsCommand();
+  const child = new Deno.Command(program, {
+    args: [...first, "list", "queued", "--limit", "all", "--json"],
+    env: { JOBS_STORE: bench.url },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  // Without a reader the command stops within the list, at a full pipe, until it is interrupted.
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  child.kill("SIGINT");
+  let stdout = new TextDecoder().decode(value);
+  const decoder = new TextDecoder();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    stdout += decoder.decode(part.value, { stream: true });
+  }
+  const stderr = await new Response(child.stderr).text();
+  assertEquals((await child.status).code, 130, stderr);
+  assertMatch(stderr, /^jobs: Interrupted: searched [\d,]+ jobs\n$/);
+  const { jobs: listed, next } = JSON.parse(stdout);
+  assert(listed.length > 0 && listed.length < total, `${listed.length} listed`);
+  const rest = JSON.parse((await on(bench, ["list", "queued", "--limit", "1", "--cursor", next, "--json"])).stdout);
+  assertStringIncludes(JSON.stringify(rest.jobs), `"arg-${listed.length}"`);
+});
+
 Deno.test("long work draws its progress on a terminal, and nothing elsewhere", async () => {
   benchOn(sqlite);
   await using bench = await Bench.open();
@@ -383,6 +456,8 @@ Deno.test("long work draws its progress on a terminal, and nothing elsewhere", a
   const text = await inTerminal(bench, ["delete", "--all", "queued", "-q", "default", "--yes"], "", 100);
   assertMatch(text, /Deleting █+░* \d+ % {2}[\d,]+ of 60,000 {2}[\d,]+\/s/);
   await bench.client.pushBulk({ class: "A", args });
+  const list = ["list", "queued", "--tag", "none", "--limit", "all"];
+  assertEquals((await on(bench, list)).stderr, "");
   assertEquals((await on(bench, ["delete", "--all", "queued", "-q", "default", "--yes"])).stderr, "");
 });
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { setFields } from "../../src/job/raw.ts";
 import type { NewJob } from "../../src/store/port/jobs.ts";
 import type { Cases, TestStore } from "./harness.ts";
@@ -191,6 +191,33 @@ export const search: Cases = {
       assertEquals(one?.place, { in: "queue", queue: queues(n) });
       assertEquals(await t.store.jobs.edit([one!.ref], "delete"), 1);
     }
+  },
+
+  "a search for a text ends when its signal aborts, with the matches until then": async (open) => {
+    await using t = await open();
+    // More than a step of any store.
+    for (let n = 0; n < 12; n++) await t.store.jobs.enqueue(jobs(n * 1_000 + 1, (n + 1) * 1_000));
+    const total = 12_000;
+    const search = async (isEnded: boolean) => {
+      const over = new AbortController();
+      let looked = 0;
+      const onStep = (count: number) => {
+        looked += count;
+        if (isEnded && count > 0) over.abort();
+      };
+      const found = await t.store.jobs.find({ text: "HardJob", limit: 20_000, signal: over.signal, onStep });
+      return { found: found.length, looked };
+    };
+    assertEquals((await search(false)).found, total);
+    const { found, looked } = await search(true);
+    assert(found > 0 && found < total, `found ${found}`);
+    assert(looked >= found && looked < total, `looked at ${looked}`);
+    for (let n = 0; n < 6; n++) {
+      await keepRecord(t.store, { jid: jid(n), ttlMs: HOUR_MS, body: `{"n":${n},"text":"${"x".repeat(2 ** 20)}"}` });
+    }
+    assertEquals((await t.store.results.read({ text: `"n"`, limit: 10 })).records.length, 6);
+    const { records } = await t.store.results.read({ text: `"n"`, limit: 10, signal: AbortSignal.abort() });
+    assert(records.length > 0 && records.length < 6, `${records.length} records`);
   },
 
   "finds a text in unreadable payloads": async (open) => {

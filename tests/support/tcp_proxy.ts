@@ -43,6 +43,7 @@ export class TcpProxy implements AsyncDisposable {
   #accepted = 0;
   #trips = 0;
   #cutAtTrip = 0;
+  #bytesUntilHeld = Infinity;
 
   private constructor(server: Server, target: () => number) {
     this.#server = server;
@@ -123,6 +124,11 @@ export class TcpProxy implements AsyncDisposable {
     for (const client of this.#clients.keys()) this.#clients.set(client, bytes);
   }
 
+  /** Holds all bytes, as the weather `held`, when the clients have received this many bytes from now on. */
+  holdAfter(bytes: number): void {
+    this.#bytesUntilHeld = bytes;
+  }
+
   /** Forwards the n-th request from now, and cuts its connection instead of the reply. */
   cutReplyOf(n: number): void {
     this.#cutAtTrip = this.#trips + n;
@@ -168,6 +174,11 @@ export class TcpProxy implements AsyncDisposable {
     });
     server.on("data", (bytes) => {
       isTurn = true;
+      this.#bytesUntilHeld -= bytes.length;
+      if (this.#bytesUntilHeld <= 0) {
+        this.#bytesUntilHeld = Infinity;
+        this.weather = "held";
+      }
       if (this.#frozen.has(client)) return;
       const left = (this.#clients.get(client) ?? 0) - bytes.length;
       this.#clients.set(client, left);

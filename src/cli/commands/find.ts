@@ -15,6 +15,7 @@ import { localTime } from "../../text/times.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { describeFilterFlags, FILTER_FLAGS, FILTER_HELP, hasFilter, parseFilter } from "../shared/filter_flags.ts";
+import { SearchWork } from "../shared/search_work.ts";
 import { placesOf, stateOfPlace, STATES } from "../../operator/actions/places.ts";
 import { glance } from "../top/job_summary.ts";
 import { type WaitingNode, waitingNodes } from "../../operator/query/waiting_nodes.ts";
@@ -30,8 +31,9 @@ Usage: jobs find [WORD …] [FILTER …] [-n 25]
 Finds jobs in every state, also finished ones and nodes that wait in flows. Each
 WORD must be part of a jid, a class, a queue, an argument, a tag or an error, in
 upper or lower case; quotes keep a phrase together. Stack traces aren't
-searched. Reads the whole store: with millions of jobs this takes seconds. Exit
-1 if nothing is found.
+searched. Reads the whole store: with millions of jobs this takes seconds.
+Ctrl-C ends it with the jobs found until then, exit 130. Exit 1 if nothing is
+found.
 
 ${FILTER_HELP}
 
@@ -60,14 +62,15 @@ export async function run(argv: readonly string[]): Promise<number> {
   const filter: JobFilter = { ...parseFilter(flags, systemClock.now()), ...(text !== "" && { q: text }) };
   const found = await withStore(flags, async (store, { webMask }) => {
     // Without a limit, all is read page by page: a reply of the store stays small.
+    using work = await SearchWork.ofAll(store);
     const [word, ...more] = wordsOf(text);
     const jobs = hasFilter(flags) || limit === Infinity || word === undefined || more.length > 0 || !isPlainText(word)
-      ? await searchFiltered(store, filter, limit)
-      : await searchText(store, word, limit);
+      ? await searchFiltered(store, filter, { limit, work })
+      : await searchText(store, word, { limit, work });
     const waiting: WaitingNode[] = [];
     for await (const some of waitingNodes(store, filter)) {
       waiting.push(...some);
-      if (waiting.length > limit) break;
+      if (waiting.length > limit || work.signal.aborted) break;
     }
     // A dead job also has a record of its last attempt.
     const stored = new Set(jobs.entries.map((entry) => glance(entry).jid));
@@ -77,7 +80,8 @@ export async function run(argv: readonly string[]): Promise<number> {
       entries: jobs.entries.map((entry) => maskedEntry(entry, mask)),
       finished: finished.map((job) => maskedEnded(job, mask)),
       waiting: waiting.slice(0, limit).map((one) => maskedNode(one, mask)),
-      more: jobs.more || waiting.length > limit,
+      more: jobs.more || waiting.length > limit || work.signal.aborted,
+      work,
     };
   });
   const shown = [
@@ -85,7 +89,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     describeFilterFlags(flags),
   ].filter(Boolean).join(" ");
   const isEmpty = found.entries.length + found.waiting.length + found.finished.length === 0;
-  if (flags.json && !isEmpty) {
+  const isInterrupted = found.work.signal.aborted;
+  if (flags.json && (!isEmpty || isInterrupted)) {
     const jobs = [...found.entries.map(jobJson), ...found.waiting.map(waitingJson)];
     printJson({ jobs, finished: found.finished.map(finishedJson), more: found.more });
   } else if (!isEmpty) {
@@ -95,13 +100,13 @@ export async function run(argv: readonly string[]): Promise<number> {
       ...found.waiting.map((one) => waitingRow(one, now)),
       ...found.finished.map((job) => finishedRow(job, now)),
     ], "");
-    if (found.more) printFaint("more: raise -n");
+    if (found.more && !isInterrupted) printFaint("more: raise -n");
   }
-  if (isEmpty) {
+  if (isEmpty && !isInterrupted) {
     const hint = args.some((word) => /\s/.test(word)) ? "; without quotes, the words may be anywhere in the job" : "";
     throw new NotFoundError(`No job found ${shown}${hint}`);
   }
-  return 0;
+  return found.work.end();
 }
 
 /** Rows read at once. */
@@ -116,6 +121,11 @@ const COLUMNS: readonly Column[] = [
   "error or result",
 ];
 
+interface Search {
+  readonly limit: number;
+  readonly work: SearchWork;
+}
+
 interface Found {
   readonly entries: readonly Entry[];
   readonly finished: readonly EndedJob[];
@@ -123,11 +133,11 @@ interface Found {
 }
 
 /** Searches in the store, which reads no payload that lacks the text. */
-async function searchText(store: Store, text: string, limit: number): Promise<Found> {
+async function searchText(store: Store, text: string, { limit, work: { watch } }: Search): Promise<Found> {
   // One more than shown tells whether there are more.
   const [entries, { records }] = await Promise.all([
-    store.jobs.find({ text, limit: limit + 1 }),
-    store.results.read({ text, limit: limit + 1 }),
+    store.jobs.find({ text, limit: limit + 1, ...watch }),
+    store.results.read({ text, limit: limit + 1, ...watch }),
   ]);
   return {
     entries: entries.slice(0, limit),
@@ -136,19 +146,20 @@ async function searchText(store: Store, text: string, limit: number): Promise<Fo
   };
 }
 
-async function searchFiltered(store: Store, filter: JobFilter, limit: number): Promise<Found> {
+async function searchFiltered(store: Store, filter: JobFilter, search: Search): Promise<Found> {
+  const { limit, work } = search;
   const entries: Entry[] = [];
   for (const state of STATES) {
     const { places } = await placesOf(store, state, undefined);
     for (const place of places) {
-      if (entries.length > limit) break;
-      await readAll(entries, jobsIn({ store }, { place, filter }), limit);
+      if (entries.length > limit || work.signal.aborted) break;
+      await readAll(entries, jobsIn({ store }, { place, filter }), search);
     }
   }
   const records: (Finished | undefined)[] = [];
   // A word as the only criterion has one page.
   const criteria = limit === Infinity ? { class: "*", ...filter } : filter;
-  await readAll(records, finishedJobs({ store }, criteria), limit);
+  if (!work.signal.aborted) await readAll(records, finishedJobs({ store }, criteria), search);
   const finished = records.flatMap((one) => one?.job ?? []);
   return {
     entries: entries.slice(0, limit),
@@ -158,14 +169,15 @@ async function searchFiltered(store: Store, filter: JobFilter, limit: number): P
 }
 
 /** Adds matching rows, page by page: at most one more than the limit, which tells whether there are more. */
-async function readAll<Row>(rows: Row[], source: Source<Row>, limit: number): Promise<void> {
+async function readAll<Row>(rows: Row[], source: Source<Row>, { limit, work }: Search): Promise<void> {
+  const { signal } = work;
   let cursor: string | undefined;
   do {
     const size = Math.min(limit + 1 - rows.length, PAGE_SIZE);
-    const found = await page(source, systemClock, { limit: size, cursor });
+    const found = await page(work.through(source), systemClock, { limit: size, cursor, signal });
     rows.push(...found.rows);
     cursor = found.next;
-  } while (cursor !== undefined && rows.length <= limit);
+  } while (cursor !== undefined && rows.length <= limit && !signal.aborted);
 }
 
 function entryRow(entry: Entry, now: number): unknown[] {

@@ -26,6 +26,7 @@ import { jobRow } from "../shared/job_rows.ts";
 import { jobColumns, type State } from "../../text/jobs.ts";
 import { placesOf, STATES } from "../../operator/actions/places.ts";
 import { parseState } from "../shared/states.ts";
+import { SearchWork } from "../shared/search_work.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import { listFinished } from "./list_finished.ts";
 import { GROUPS_USAGE, listGroups } from "./list_groups.ts";
@@ -124,15 +125,21 @@ async function listState(store: Store, state: State, options: ListOptions): Prom
   const writer = new ListWriter(json, columns, jobJson);
   let left = options.limit;
   let next = options.cursor;
-  for (let at: Position | undefined = startOf(places, next); at !== undefined && left > 0;) {
+  using work = new SearchWork({ drawn: hasFilter(flags) });
+  const { signal } = work;
+  for (let at: Position | undefined = startOf(places, next); at !== undefined && left > 0 && !signal.aborted;) {
     const source = jobsIn({ store }, { place: at.place, filter, reverse });
-    const found: Page<Entry> = await page(source, systemClock, { cursor: at.cursor, limit: Math.min(left, PAGE_SIZE) });
+    const limit = Math.min(left, PAGE_SIZE);
+    const found: Page<Entry> = await page(work.through(source), systemClock, { cursor: at.cursor, limit, signal });
     left -= found.rows.length;
+    work.clear();
     writer.write(found.rows.map((entry) => maskedEntry(entry, mask)));
     at = found.next === undefined ? following(places, at) : { place: at.place, cursor: found.next };
     next = at && cursorOf(at, places);
   }
+  work.clear();
   writer.end(next, hasFilter(flags) ? `No ${state} jobs ${describeFilterFlags(flags)}` : `No ${state} jobs`);
+  if (signal.aborted) return work.end();
   if (state === "running" && !json) await remarkSidekiq(store);
   if (state === "scheduled" && !json) await remarkSignals(store);
   return 0;

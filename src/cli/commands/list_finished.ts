@@ -10,6 +10,7 @@ import { page } from "../../store/ops/scan.ts";
 
 import { FINISHED_COLUMNS, finishedJson } from "../../text/finished.ts";
 import { describeFilterFlags, type FilterFlags, hasFilter, parseFilter } from "../shared/filter_flags.ts";
+import { SearchWork } from "../shared/search_work.ts";
 import { ListWriter } from "../shared/list_writer.ts";
 import type { Mask } from "../../text/mask.ts";
 import { maskedEnded } from "../shared/masked.ts";
@@ -33,14 +34,18 @@ export async function listFinished(
   const writer = new ListWriter(json, FINISHED_COLUMNS, finishedJson);
   let left = request.limit;
   let next = request.cursor;
-  const source = finishedJobs({ store }, filter);
+  using work = new SearchWork({ drawn: hasFilter(flags) });
+  const { signal } = work;
+  const source = work.through(finishedJobs({ store }, filter));
   do {
-    const found = await page(source, systemClock, { cursor: next, limit: Math.min(left, PAGE_SIZE) });
+    const found = await page(source, systemClock, { cursor: next, limit: Math.min(left, PAGE_SIZE), signal });
+    work.clear();
     const shown = found.rows.flatMap((one) => one === undefined ? [] : [maskedEnded(one.job, mask)]);
     writer.write(shown);
     left -= found.rows.length;
     next = found.next;
-  } while (left > 0 && next !== undefined);
+  } while (left > 0 && next !== undefined && !signal.aborted);
+  work.clear();
   writer.end(next, hasFilter(flags) ? `No finished jobs ${describeFilterFlags(flags)}` : "No finished jobs");
-  return 0;
+  return work.end();
 }

@@ -157,9 +157,10 @@ jobs quiet, resume, stop and dump do the same from any machine. With
 --processes, the parent passes signals on, and HUP replaces the workers one at a
 time.
 
-Long commands (push --bulk, errors, clear, migrate, bench, and retry, kill,
-cancel, delete and move with --all) stop on INT and TERM between two batches,
-print how far they got, and exit with 130. A second signal ends them at once.`,
+Long commands (push --bulk, errors, find, list, clear, migrate, bench, and
+retry, kill, cancel, delete and move with --all) stop on INT and TERM between
+two batches, print how far they got, and exit with 130. find and list print the
+jobs found until then. A second signal ends them at once.`,
 
   configuration: `
 Configuration

@@ -30,6 +30,8 @@ export interface Span {
   readonly most?: number;
   /** Stop after the window in which this time of the monotonic clock has come. Default: none. */
   readonly until?: number | undefined;
+  /** Stop after the window in which it aborts. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A window of a list. */
@@ -66,7 +68,7 @@ export async function* windows<Row>(
 export async function page<Row>(
   source: Source<Row>,
   clock: Pick<Clock, "monotonic" | "turn">,
-  { cursor: from, limit, until = Infinity }: Omit<Span, "most"> & { readonly limit: number },
+  { cursor: from, limit, until = Infinity, signal }: Omit<Span, "most"> & { readonly limit: number },
 ): Promise<Page<Row>> {
   const found: Row[] = [];
   let looked = 0;
@@ -88,7 +90,9 @@ export async function page<Row>(
     // The cursor after the window would skip its other matches.
     if (last < rows.length) return { rows: found, looked, next: (await read(source, last, cursor)).next };
     const isFull = found.length >= limit || chars >= MAX_CHARS;
-    if (next === undefined || isFull || clock.monotonic() >= until) return { rows: found, looked, next };
+    if (next === undefined || isFull || signal?.aborted || clock.monotonic() >= until) {
+      return { rows: found, looked, next };
+    }
     cursor = next;
     await clock.turn();
   }

@@ -58,8 +58,16 @@ export interface PageRequest {
  */
 export type Edit = "requeue" | "kill" | "delete";
 
+/** Observes a search through many jobs or records. */
+export interface SearchWatch {
+  /** Ends the search when it aborts. The matches until then are returned. */
+  readonly signal?: AbortSignal;
+  /** Called after each step, with the approximate number of jobs or records in it. */
+  readonly onStep?: (count: number) => void;
+}
+
 /** The jobs whose payload contains a text, ignoring case, except in its packed stack. */
-export interface TextSelection {
+export interface TextSelection extends SearchWatch {
   /** The text. */
   readonly text: string;
   /** Maximum number of entries. */

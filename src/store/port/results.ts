@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { SearchWatch } from "./entries.ts";
 
 /** Maximum number of records. */
 export const MAX_RECORDS = 100_000;
@@ -37,7 +38,7 @@ export interface RecordPage {
  */
 export type RecordRequest =
   | { readonly jids: readonly string[] }
-  | { readonly text: string; readonly limit: number }
+  | SearchWatch & { readonly text: string; readonly limit: number }
   | { readonly cursor?: string; readonly limit?: number };
 
 /** Reads the records of ended jobs. `JobStore.settle` writes them, and `JobStore.edit` that of a cancelled job. */

@@ -6,6 +6,7 @@
 import { hasText } from "../ops/search.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
+import type { SearchWatch } from "../port/entries.ts";
 import type { NewRecord, RecordPage, RecordRequest, ResultStore } from "../port/results.ts";
 import { type Context, serverTime } from "./context.ts";
 import { resultKey, RESULTS_CHANNEL } from "./keys.ts";
@@ -56,7 +57,7 @@ export class Results implements ResultStore {
       const bodies = await Promise.all(request.jids.map((jid) => this.#get(jid)));
       return { records: bodies.filter((body) => body !== undefined) };
     }
-    if ("text" in request) return { records: await this.#search(request.text, request.limit) };
+    if ("text" in request) return { records: await this.#search(request) };
     const limit = request.limit ?? 25;
     const records: string[] = [];
     let cursor = request.cursor;
@@ -69,7 +70,9 @@ export class Results implements ResultStore {
     return { records, ...(cursor !== undefined && { next: cursor }) };
   }
 
-  async #search(text: string, limit: number): Promise<string[]> {
+  async #search(
+    { text, limit, signal, onStep }: SearchWatch & { readonly text: string; readonly limit: number },
+  ): Promise<string[]> {
     const wanted = text.toLowerCase();
     const found: string[] = [];
     let cursor: string | undefined;
@@ -77,7 +80,8 @@ export class Results implements ResultStore {
       const { bodies, next } = await this.#step(cursor, SEARCH_STEP);
       found.push(...bodies.filter((body) => hasText(body, wanted)));
       cursor = next;
-    } while (found.length < limit && cursor !== undefined);
+      onStep?.(bodies.length);
+    } while (found.length < limit && cursor !== undefined && !signal?.aborted);
     return found.slice(0, limit);
   }
 

@@ -9,7 +9,7 @@
  */
 import { Buffer } from "node:buffer";
 import { getField } from "../../job/raw.ts";
-import type { Entry, SetName, TextSelection } from "../port/entries.ts";
+import type { Entry, SearchWatch, SetName, TextSelection } from "../port/entries.ts";
 import { hasText } from "../ops/search.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 import { StoreError } from "../port/errors.ts";
@@ -26,6 +26,8 @@ interface Matcher {
   maybe(payload: Buffer): boolean;
   /** Returns whether the payload matches. */
   is(payload: string): boolean;
+  /** Observes the search. */
+  readonly watch?: SearchWatch;
 }
 
 /** With more jids, searching the bytes for each takes longer than decoding the text. */
@@ -37,20 +39,33 @@ export async function find(
   selection: readonly string[] | TextSelection,
 ): Promise<Entry[]> {
   const [matcher, limit] = "text" in selection
-    ? [textMatcher(selection.text), selection.limit]
+    ? [textMatcher(selection), selection.limit]
     : [jidMatcher([...new Set(selection)]), selection.length > 0 ? Infinity : 0];
   const entries: Entry[] = [];
   if (limit < 1) return entries;
-  for await (const found of allMatches(client, matcher)) {
-    entries.push(entryOf(found));
-    if (entries.length >= limit) break;
+  try {
+    for await (const found of allMatches(client, matcher)) {
+      entries.push(entryOf(found));
+      if (entries.length >= limit) break;
+    }
+  } catch (error) {
+    if (!(error instanceof SearchEnded)) throw error;
   }
   return entries;
 }
 
-function textMatcher(text: string): Matcher {
+function textMatcher({ text, ...watch }: TextSelection): Matcher {
   const lowerCase = text.toLowerCase();
-  return { maybe: () => true, is: (payload) => hasText(payload, lowerCase) };
+  return { maybe: () => true, is: (payload) => hasText(payload, lowerCase), watch };
+}
+
+/** The search was ended. */
+class SearchEnded extends Error {}
+
+/** Reports a step. @throws {SearchEnded} if the search was ended */
+function report({ watch }: Matcher, count: number): void {
+  watch?.onStep?.(count);
+  if (watch?.signal?.aborted) throw new SearchEnded();
 }
 
 /** Matches payloads by jid. A client may write a character of the jid, or of the field's name, as an escape. */
@@ -87,6 +102,7 @@ async function* allMatches(client: ReconnectingClient, matcher: Matcher): AsyncG
         if (matcher.is(one.member.text)) yield one;
       }
       i += count;
+      report(matcher, count);
     }
   }
   yield* inSet(client, "dead", matcher);
@@ -148,6 +164,7 @@ function* inPart(queue: string, { payloads, end }: Read, matcher: Matcher): Gene
       yield { place: { in: "queue", ...splitName(queue) }, member: one, position: end! + payloads.length - 1 - i };
     }
   }
+  report(matcher, payloads.length);
 }
 
 /** Reads from the back: a job taken from the front doesn't shift those that are still to be read. */
@@ -190,6 +207,7 @@ async function* inSet(client: ReconnectingClient, set: SetName, matcher: Matcher
       const score = await client.call(["ZSCORE", SETS[set], one.exact]) as number | null;
       yield { place: { in: set }, member: one, position: -1, ...(score !== null && { score }) };
     }
+    report(matcher, payloads.length);
   }
 }
 

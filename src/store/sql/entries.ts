@@ -68,12 +68,15 @@ function* findAll(jids: Iterable<string>): Body<Entry[]> {
   return found;
 }
 
-async function search({ read, turn, dialect }: Engine, { text, limit }: TextSelection): Promise<Entry[]> {
+async function search(
+  { read, turn, dialect }: Engine,
+  { text, limit, signal, onStep }: TextSelection,
+): Promise<Entry[]> {
   const patterns = likePatterns(text);
   const matches = patterns.map((_, i) => `payload ${dialect.like} ?${i + 4} ESCAPE '\\'`).join(" OR ");
   const wanted = text.toLowerCase();
   const found: Entry[] = [];
-  for (let after = -1; found.length < limit;) {
+  for (let after = -1; found.length < limit && !signal?.aborted;) {
     // Skip to the next existing row: in an old store few of the early IDs are left.
     const first = await read(() => nextId(after));
     if (first === undefined) break;
@@ -83,6 +86,7 @@ async function search({ read, turn, dialect }: Engine, { text, limit }: TextSele
     found.push(...rows.filter((row) => hasTextOutsidePacked(String(row.payload), wanted)).map(toEntry));
     // The window may have more rows. Filtered ones don't count.
     after = rows.length < most ? last : Number(rows.at(-1)!.id);
+    onStep?.(after - first + 1);
     await turn();
   }
   return found;

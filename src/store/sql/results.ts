@@ -6,6 +6,7 @@
 import { hasText } from "../ops/search.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
+import type { SearchWatch } from "../port/entries.ts";
 import { MAX_RECORDS, type NewRecord, type RecordPage, type RecordRequest, type ResultStore } from "../port/results.ts";
 import { type Body, type Engine, query } from "./body.ts";
 import { BoundedRead } from "./bounded_read.ts";
@@ -63,7 +64,7 @@ function* readBodies(jids: readonly string[], now: number): Body<RecordPage> {
 
 async function search(
   { read, turn }: Engine,
-  { text, limit }: { readonly text: string; readonly limit: number },
+  { text, limit, signal, onStep }: SearchWatch & { readonly text: string; readonly limit: number },
 ): Promise<RecordPage> {
   const wanted = text.toLowerCase();
   const found: string[] = [];
@@ -73,7 +74,8 @@ async function search(
     for (const { body } of rows) {
       if (found.length < limit && hasText(body, wanted)) found.push(body);
     }
-    if (next === undefined || found.length === limit) return { records: found };
+    onStep?.(rows.length);
+    if (next === undefined || found.length === limit || signal?.aborted) return { records: found };
     cursor = next;
     await turn();
   }
