@@ -46,57 +46,85 @@ export type StepPlan =
 
 const RETRY = { backoff: { type: "fixed", base: 1 } } as const;
 
-export function randomJob(random: Random, id: string, { member = false } = {}): JobPlan {
-  const ms = random.pick([0, 5, 100, 200, 200, 1_200, 2_000, 5_000]);
-  const fails = random.chance(0.25) ? random.between(1, 3) : 0;
-  const end = random.chance(0.1) ? random.pick(["discard", "kill", "snooze", "crash"] as const) : undefined;
-  const spec = { ms, ...(random.chance(0.2) && { deaf: true }), ...(fails && { fails }), ...(end && { end }) };
-  const queue = random.pick(QUEUES);
+const TRAITS = ["deaf", "fails", "end", "priority", "in", "timeout", "result"] as const;
+const KEYS = ["unique", "replace", "once", "debounce", "throttle", "expires"] as const;
+const STEPS = ["step", "sleep", "wait", "child", "both"] as const;
+
+/** The options and behaviours that the jobs of one run may have. */
+export interface Traits {
+  readonly traits: readonly typeof TRAITS[number][];
+  readonly keys: readonly typeof KEYS[number][];
+  readonly steps: readonly typeof STEPS[number][];
+  readonly queues: readonly typeof QUEUES[number][];
+  readonly durations: readonly number[];
+}
+
+export function randomTraits(random: Random): Traits {
+  return {
+    traits: TRAITS.filter(() => random.chance(0.3)),
+    keys: KEYS.filter(() => random.chance(0.2)),
+    steps: random.some(STEPS, 0.5),
+    queues: random.some(QUEUES, 0.4),
+    durations: random.some([0, 5, 100, 200, 1_200, 2_000, 5_000], 0.4),
+  };
+}
+
+export function randomJob(
+  random: Random,
+  id: string,
+  { traits, keys, queues, durations }: Traits,
+  { member = false } = {},
+): JobPlan {
+  const has = (trait: typeof TRAITS[number]) => traits.includes(trait) && random.chance(0.4);
+  const spec = {
+    ms: random.pick(durations),
+    ...(has("deaf") && { deaf: true }),
+    ...(has("fails") && { fails: random.between(1, 3) }),
+    ...(has("end") && { end: random.pick(["discard", "kill", "snooze", "crash"] as const) }),
+  };
+  const key = !member && random.chance(0.7) && keys.length > 0 ? random.pick(keys) : undefined;
+  const queue = key === undefined || key === "expires" ? random.pick(queues) : "default";
   const options: Record<string, unknown> = { ...RETRY, queue, retry: random.pick([0, 2, 4]) };
-  if (queue === "grouped") options["group"] = `g${random.between(0, 2)}`;
-  if (queue === "default" && random.chance(0.2)) options["priority"] = random.pick(["high", "low"]);
-  if (random.chance(0.15)) options["in"] = random.between(1, 8);
-  if (random.chance(0.1)) options["timeout"] = 1;
-  if (random.chance(0.1)) options["result_ttl"] = 3_600;
-  if (member) return { id, spec, options };
-  // Options that decide whether it is stored at all.
-  switch (random.weighted({ none: 14, unique: 4, replace: 1, once: 2, debounce: 1, throttle: 1, expires: 1 })) {
+  if (queue === "grouped") options["group"] = `g${random.between(0, 1)}`;
+  if (queue === "default" && has("priority")) options["priority"] = random.pick(["high", "low"]);
+  if (key !== "debounce" && has("in")) options["in"] = random.between(1, 8);
+  if (has("timeout")) options["timeout"] = 1;
+  if (has("result")) options["result_ttl"] = 3_600;
+  switch (key) {
     case "unique":
-      Object.assign(options, { unique_for: "1h", unique_key: `u${random.between(0, 1)}`, queue: "default" });
+      Object.assign(options, { unique_for: "1h", unique_key: `u${random.between(0, 1)}` });
       if (random.chance(0.3)) options["unique_until"] = "start";
       break;
     case "replace":
-      Object.assign(options, { unique_for: "1h", unique_key: "r", on_duplicate: "replace", queue: "default" });
+      Object.assign(options, { unique_for: "1h", unique_key: "r", on_duplicate: "replace" });
       break;
     case "once":
-      Object.assign(options, { id: `once${random.between(0, 1)}`, queue: "default" });
+      options["id"] = `once${random.between(0, 1)}`;
       break;
     case "debounce":
-      Object.assign(options, { debounce: 3, debounce_key: "d", queue: "default" });
-      delete options["in"];
+      Object.assign(options, { debounce: 3, debounce_key: "d" });
       break;
     case "throttle":
-      Object.assign(options, { throttle: "1/10s", throttle_key: "t", queue: "default" });
+      Object.assign(options, { throttle: "1/10s", throttle_key: "t" });
       break;
     case "expires":
       options["expires_in"] = 2;
       break;
   }
-  if (options["queue"] !== "grouped") delete options["group"];
   return { id, spec, options };
 }
 
-export function randomSteps(random: Random, id: string): StepPlan[] {
-  return Array.from({ length: random.between(1, 4) }, (_, i): StepPlan => {
-    switch (random.weighted({ step: 4, sleep: 2, wait: 2, child: 3, both: 1 })) {
+export function randomSteps(random: Random, id: string, traits: Traits): StepPlan[] {
+  return Array.from({ length: random.between(1, 3) }, (_, i): StepPlan => {
+    switch (random.pick(traits.steps)) {
       case "step":
-        return { kind: "step", ms: random.pick([0, 300, 4_000]), fails: random.pick([0, 0, 1]) };
+        return { kind: "step", ms: random.pick([0, 300, 4_000, 4_000]), fails: random.pick([0, 0, 1]) };
       case "sleep":
         return { kind: "sleep", ms: random.pick([1, 2, 5]) * 1_000 };
       case "wait":
-        return { kind: "wait", key: `key${random.between(0, 2)}`, ms: random.pick([2_000, 10_000]) };
+        return { kind: "wait", key: `key${random.between(0, 1)}`, ms: random.pick([2_000, 10_000]) };
       case "child":
-        return { kind: "child", job: randomJob(random, `${id}c${i}`, { member: true }) };
+        return { kind: "child", job: randomJob(random, `${id}c${i}`, traits, { member: true }) };
       case "both":
         return { kind: "both", ms: random.pick([0, 500]) };
     }

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { GROUNDS, PROCESSES } from "./ground.ts";
-import { planOf } from "./plan.ts";
+import { planOf } from "./planner.ts";
 import { run } from "./run.ts";
 import { simulate } from "./simulate.ts";
 

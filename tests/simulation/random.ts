@@ -39,6 +39,12 @@ export class Random {
     return list[this.between(0, list.length - 1)]!;
   }
 
+  /** Returns some elements of a list, at least one. */
+  some<T>(list: readonly T[], probability: number): T[] {
+    const chosen = list.filter(() => this.chance(probability));
+    return chosen.length > 0 ? chosen : [this.pick(list)];
+  }
+
   /** Returns one of the names, each as often as its weight says. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries(weights) as [Name, number][];

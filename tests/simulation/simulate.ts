@@ -4,7 +4,8 @@
  * @module
  */
 import type { Ground } from "./ground.ts";
-import { type Act, type Plan, planOf } from "./plan.ts";
+import type { Act, Plan } from "./plan.ts";
+import { planOf } from "./planner.ts";
 import { type Result, run } from "./run.ts";
 
 /** The same seed must give the same trace: each tenth seed runs twice. */
