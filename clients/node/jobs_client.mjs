@@ -528,6 +528,9 @@ class Worker {
   #wakeBeat = () => {};
   #nonce = [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   #take = 0;
+  /** The last request for jobs whose answer it doesn't wait for any more: those jobs are in `#running` or `#ended`, or have ended. */
+  #taken = 0;
+  #registration = 0;
   #isQuiet = false;
   /** When it began to register last. */
   #registeredAt = 0;
@@ -647,6 +650,7 @@ class Worker {
     const body = {
       ...{ protocol: PROTOCOL, runtime: runtimeName(), client: CLIENT, nonce, concurrency, classes },
       ...{ hostname: hostname().replace(/[\s:]/g, "-") || "unknown", pid: process.pid },
+      ...{ registration: ++this.#registration, taken: this.#taken },
       ...(queues && { queues }),
       ...(labels && { labels }),
       ...(this.#id && { running: [...this.#running.values(), ...this.#ended].map(({ given }) => given) }),
@@ -689,6 +693,7 @@ class Worker {
           return { jobs: [] };
         });
       for (const job of await this.#confirmed(jobs, since)) this.#begin(job);
+      this.#taken = take;
       this.#follow(state);
     }
   }
@@ -830,7 +835,8 @@ class Worker {
       const running = [...this.#running.values(), ...this.#ended.map(({ given: { token } }) => ({ token, lines: [] }))]
         .map(reportOf);
       const waitMs = running.length > 0 && !this.#stop.signal.aborted ? this.#times.heartbeatMs : 0;
-      const body = { running, rss: process.memoryUsage().rss, ...(waitMs > 0 && { wait: waitMs / 1_000 }) };
+      const { rss } = process.memoryUsage();
+      const body = { running, taken: this.#taken, rss, ...(waitMs > 0 && { wait: waitMs / 1_000 }) };
       const began = performance.now();
       let orders;
       try {

@@ -998,6 +998,8 @@ class Worker:
         self._beat_line = _Line(self._servers, token)
         self._lock = threading.Condition()
         self._registering = threading.Lock()
+        # Numbers the registrations; the other counts those that were answered.
+        self._registration = 0
         self._registrations = 0
         self._id = ""
         # The process that performs jobs: threads don't survive a fork.
@@ -1015,6 +1017,8 @@ class Worker:
         # Connections for steps that no thread uses.
         self._lines: List[_Line] = []
         self._take = 0
+        # The last request for jobs whose answer it doesn't wait for any more: those jobs run, or have ended.
+        self._taken = 0
         self._is_quiet = False
         self._is_stopping = False
         self._is_done = False
@@ -1136,8 +1140,10 @@ class Worker:
             body["queues"] = list(self._queues)
         if self._labels:
             body["labels"] = list(self._labels)
-        if self._id:
-            with self._lock:
+        with self._lock:
+            self._registration += 1
+            body.update(registration=self._registration, taken=self._taken)
+            if self._id:
                 ended = [given for given, _ in self._ended]
                 body["running"] = [context._given for context in self._running.values()] + ended
         answer = self._repeat(line, lambda: line.send("/work/register", body, 10, {"worker": str, "running": list}))
@@ -1170,6 +1176,8 @@ class Worker:
             answer = self._request(line, "/work/take", body, _TAKE_WAIT, {"jobs": list})
             for one in self._confirmed(line, answer.get("jobs", []), since):
                 self._begin(one)
+            with self._lock:
+                self._taken = self._take
             self._follow(answer)
 
     def _confirmed(self, line: "_Line", jobs: List[Dict[str, Any]], since: float) -> List[Dict[str, Any]]:
@@ -1327,13 +1335,13 @@ class Worker:
                 needed = lambda: self._running or self._ended or self._is_quiet or self._is_stopping  # noqa: E731
                 while not needed() and not self._is_done:
                     self._lock.wait(self._heartbeat)
-                contexts = list(self._running.values())
+                contexts, taken = list(self._running.values()), self._taken
                 # Also those whose ends aren't stored yet: the server would take them for forgotten.
                 ended = [{"token": given["token"]} for given, _ in self._ended]
             running = [one._report() for one in contexts] + ended
             wait = self._heartbeat if running and not self._is_stopping else 0
             began = time.monotonic()
-            body = {"running": running, "rss": _rss(), **({"wait": wait} if wait else {})}
+            body = {"running": running, "taken": taken, "rss": _rss(), **({"wait": wait} if wait else {})}
             orders = self._request(line, "/work/heartbeat", body, wait, {"aborted": list, "lost": list})
             for one in orders.get("aborted", ()):
                 self._abort(one["token"], one["reason"])

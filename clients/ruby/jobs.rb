@@ -903,6 +903,8 @@ module Jobs
       @lock = Monitor.new
       @changed = @lock.new_cond
       @registering = Mutex.new
+      # Numbers the registrations; the other counts those that were answered.
+      @registration = 0
       @registrations = 0
       @nonce = SecureRandom.hex(6)
       @running = {}
@@ -911,6 +913,8 @@ module Jobs
       # Connections for steps that no thread uses.
       @lines = []
       @take = 0
+      # The last request for jobs whose answer it doesn't wait for any more: those jobs run, or have ended.
+      @taken = 0
       @timeout = 20.0
       # How long a reply may take, without the time that the server waits. With several servers, less: there is time to continue at the next.
       @reply = MAX_REPLY
@@ -1008,8 +1012,9 @@ module Jobs
         hostname: Socket.gethostname.gsub(/[\s:]/, "-"), concurrency: @concurrency, queues: @queues, labels: @labels,
         classes: @handlers.transform_values { |handler| Json.request(handler.options) }
       }.compact
-      if @id
-        body[:running] = @lock.synchronize { @running.values.map(&:given) + @ended.map(&:first) }
+      @lock.synchronize do
+        body.update(registration: @registration += 1, taken: @taken)
+        body[:running] = @running.values.map(&:given) + @ended.map(&:first) if @id
       end
       text = Json.text(body)
       answer = repeat { exchange(line, "/work/register", text) }
@@ -1040,6 +1045,7 @@ module Jobs
         since = Jobs.now
         answer = taking { request(line, "/work/take", { take: @take, limit: limit, wait: TAKE_WAIT }, TAKE_WAIT) } || {}
         confirmed(line, answer.fetch("jobs", []), since).each { |job| start(job) }
+        @lock.synchronize { @taken = @take }
       end
     end
 
@@ -1194,12 +1200,14 @@ module Jobs
     def beat_loop
       line = Line.new(@servers, @token, keep: true)
       until @done
-        contexts, ended = @lock.synchronize { [@running.values, @ended.map { |given, _| { token: given["token"] } }] }
+        contexts, ended, taken = @lock.synchronize do
+          [@running.values, @ended.map { |given, _| { token: given["token"] } }, @taken]
+        end
         # Also those whose ends aren't stored yet: the server would take them for forgotten.
         running = contexts.map(&:report) + ended
         wait = running.any? && !@stopping ? @heartbeat : 0
         began = Jobs.now
-        body = { running: running, rss: rss, wait: wait.positive? ? wait : nil }.compact
+        body = { running: running, taken: taken, rss: rss, wait: wait.positive? ? wait : nil }.compact
         orders = request(line, "/work/heartbeat", body, wait) || {}
         obey(orders)
         rest = wait.zero? ? @heartbeat : Jobs.now - began >= wait ? MIN_BEAT : BUSY_BEAT

@@ -12,7 +12,7 @@ import type { Settings } from "../config/settings.ts";
 import { type Log, logger } from "../log/log.ts";
 import { Announcer } from "../server/work/announcer.ts";
 import type { Store } from "../store/admin/store.ts";
-import type { GivenJob, Program, ShownJob } from "./program.ts";
+import type { GivenJob, Program, Shown, ShownJob } from "./program.ts";
 import { RemoteWorker } from "./remote_worker.ts";
 import { SharedWatch } from "./shared_watch.ts";
 
@@ -37,10 +37,17 @@ export class TooManyWorkers extends Error {
   override readonly name = "TooManyWorkers";
 }
 
+/** A registration was on its way for long: the program has registered again since. */
+export class LateRegistration extends Error {
+  override readonly name = "LateRegistration";
+}
+
 export class Gateway implements AsyncDisposable {
   readonly #options: GatewayOptions;
   readonly #log: Log;
   readonly #workers = new Map<string, RemoteWorker>();
+  /** The workers that start, by ID. */
+  readonly #starting = new Map<string, Promise<RemoteWorker>>();
   readonly #end = new AbortController();
   readonly #shared: SharedWatch;
   readonly #announcer: Announcer;
@@ -63,14 +70,30 @@ export class Gateway implements AsyncDisposable {
   }
 
   /**
-   * Starts the worker of a program.
+   * Starts the worker of a program. The same registration again returns the same worker.
    *
-   * @param given the jobs that it runs already; undefined if it was at no gateway before
    * @throws {HandlerError} if an option of a class is invalid
    * @throws {StoreError} if the store doesn't accept the worker
    * @throws {TooManyWorkers}
+   * @throws {LateRegistration}
    */
-  async register(program: Program, given: readonly GivenJob[] | undefined): Promise<RemoteWorker> {
+  async register(program: Program, shown: Shown): Promise<RemoteWorker> {
+    const { id, owner } = program;
+    const { registration } = shown;
+    for (let starting; (starting = this.#starting.get(id));) await starting.catch(() => {});
+    const before = this.#workers.get(id);
+    if (registration !== undefined && before?.registration !== undefined && before.program.owner === owner) {
+      if (registration === before.registration) return before;
+      if (registration < before.registration) {
+        throw new LateRegistration(`Worker "${id}" has registered again since; expected a number above the last one`);
+      }
+    }
+    const starting = this.#start(program, shown).finally(() => this.#starting.delete(id));
+    this.#starting.set(id, starting);
+    return await starting;
+  }
+
+  async #start(program: Program, shown: Shown): Promise<RemoteWorker> {
     await this.#workers.get(program.id)?.die();
     if (this.#workers.size >= MAX_WORKERS) {
       throw new TooManyWorkers(`This server has ${MAX_WORKERS} workers of other programs; use another one`);
@@ -79,7 +102,7 @@ export class Gateway implements AsyncDisposable {
     const onNodes = () => this.#keeper?.tendBatches();
     await this.#announcer.keepFresh();
     const worker = new RemoteWorker({
-      ...{ store: this.#shared.store, settings, clock, program, given, onNodes },
+      ...{ store: this.#shared.store, settings, clock, program, shown, onNodes },
       announcer: this.#announcer,
     });
     await worker.start();

@@ -17,8 +17,10 @@ export interface OffersOptions {
   readonly clock: Clock;
   /** Takes jobs from the store, as many as {@linkcode Offers.demand}. */
   readonly fetch: () => void;
-  /** Called with the jobs of an answer. */
-  readonly onTaken: (jobs: readonly RemoteJob[]) => void;
+  /** The last request whose answer the program has from another process. */
+  readonly taken: number;
+  /** Called with the jobs of an answer, and the number of its request. */
+  readonly onTaken: (jobs: readonly RemoteJob[], take: number) => void;
 }
 
 export class Offers {
@@ -100,14 +102,16 @@ export class Offers {
   /**
    * Takes jobs: those that are offered, or else the first ones within a time.
    *
-   * @param number of the request: the same number again returns the same jobs
+   * @param number of the request: the same number again returns the same jobs. The program doesn't wait any more for an answer to a lower
+   * one, which was on its way for long
    */
   take(number: number, limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
-    if (this.#last?.number !== number) this.#last = { number, jobs: this.#take(limit, waitMs, signal) };
+    if (number < (this.#last?.number ?? this.#options.taken + 1)) return Promise.resolve([]);
+    if (this.#last?.number !== number) this.#last = { number, jobs: this.#take(number, limit, waitMs, signal) };
     return this.#last.jobs.then((jobs) => jobs.filter(({ isOver }) => !isOver));
   }
 
-  async #take(limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
+  async #take(number: number, limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
     const { clock, fetch, onTaken } = this.#options;
     this.answer();
     this.#isAway = false;
@@ -128,7 +132,7 @@ export class Offers {
       return [];
     }
     const jobs = this.#jobs.splice(0, limit);
-    onTaken(jobs);
+    onTaken(jobs, number);
     return jobs;
   }
 }

@@ -38,6 +38,16 @@ export interface GivenJob {
 /** A job that the program shows, with the proof that it was given. */
 export type ShownJob = Omit<GivenJob, "since"> & { readonly receipt: string };
 
+/** What a program shows when it registers. */
+export interface Shown {
+  /** Numbers its registrations; undefined if it doesn't. */
+  readonly registration?: number | undefined;
+  /** The jobs that it runs already; undefined if it was at no gateway before. */
+  readonly given?: readonly GivenJob[] | undefined;
+  /** Its last request for jobs whose answer it has; undefined if it doesn't tell. */
+  readonly taken?: number | undefined;
+}
+
 /** The report of a program about a job. */
 export interface Report extends JobReport {
   readonly token: string;

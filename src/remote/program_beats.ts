@@ -23,8 +23,8 @@ export interface ProgramBeatsOptions {
   readonly heartbeatMs: number;
   readonly timeoutMs: number;
   readonly launcher: { beat(): Promise<void>; receive(): Promise<void> };
-  /** Undefined if no other gateway has the worker. */
-  readonly strays: StrayLeases | undefined;
+  /** Returns undefined if no other gateway had the worker. */
+  readonly strays: () => StrayLeases | undefined;
   /** Whether the program has jobs. */
   readonly isBusy: () => boolean;
 }
@@ -111,7 +111,7 @@ export class ProgramBeats {
       this.#beatAt = before;
       throw error;
     }
-    const count = await strays?.look() ?? 0;
+    const count = await strays()?.look() ?? 0;
     if (count > 0) log.info("Returned jobs that the program's last gateway took for it", { worker, count });
   }
 

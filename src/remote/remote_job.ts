@@ -25,8 +25,8 @@ export class RemoteJob {
   readonly #uses = new Map<number, RemoteStep>();
   /** When it was given to the program, in epoch milliseconds. */
   readonly since: number;
-  /** Since when the program's heartbeats don't list it, on the monotonic clock. */
-  #missingSince: number | undefined;
+  /** The number of the program's request that it was given with. */
+  take = Infinity;
 
   constructor(job: JobContext, token: string, since: number) {
     this.job = job;
@@ -45,15 +45,6 @@ export class RemoteJob {
   get abortedBy(): AbortName | undefined {
     const { signal } = this.job;
     return signal.aborted ? (signal.reason as Error).name as AbortName : undefined;
-  }
-
-  /**
-   * Notes whether the program has listed it in a heartbeat. Returns for how long it has been missing, in milliseconds: its answer may be
-   * on the way at first.
-   */
-  listed(isListed: boolean, now: number): number {
-    this.#missingSince = isListed ? undefined : this.#missingSince ?? now;
-    return now - (this.#missingSince ?? now);
   }
 
   /** Performs a use of its context; `call` numbers it, so that a repeated request has no further effect. */

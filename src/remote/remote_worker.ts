@@ -22,7 +22,16 @@ import { Launcher } from "../server/launcher.ts";
 import type { Announcer } from "../server/work/announcer.ts";
 import type { Lease } from "../store/port/jobs.ts";
 import type { ServerStore } from "../store/port/store.ts";
-import { type End, errorOf, type GivenJob, type Orders, type Program, type Report, settingsOf } from "./program.ts";
+import {
+  type End,
+  errorOf,
+  type GivenJob,
+  type Orders,
+  type Program,
+  type Report,
+  settingsOf,
+  type Shown,
+} from "./program.ts";
 import { Offers } from "./offers.ts";
 import { RemoteJob } from "./remote_job.ts";
 import { ProgramBeats } from "./program_beats.ts";
@@ -35,8 +44,7 @@ export interface RemoteWorkerOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly program: Program;
-  /** The jobs that the program runs already; undefined if it was at no gateway before. */
-  readonly given: readonly GivenJob[] | undefined;
+  readonly shown: Shown;
   /** Called when nodes of flows have ended. */
   readonly onNodes: () => void;
   /** Makes the jobs of webhooks. */
@@ -52,9 +60,11 @@ export class RemoteWorker {
   readonly #launcher: Launcher;
   readonly #log: Log;
   readonly #killAfterMs: number;
-  readonly #heartbeatMs: number;
   readonly #beats: ProgramBeats;
   readonly #offers: Offers;
+  readonly #shown: Shown;
+  readonly #store: ServerStore;
+  #strays: StrayLeases | undefined;
   readonly #running = new Map<string, RemoteJob>();
   /** The jobs that the program ran before, by token. */
   #adopted: ReadonlyMap<string, GivenJob> = new Map();
@@ -68,17 +78,22 @@ export class RemoteWorker {
   /** Whether its program isn't to stop with it. */
   #isLeft = false;
 
-  constructor({ store, settings, clock, program, given, onNodes, announcer }: RemoteWorkerOptions) {
+  constructor({ store, settings, clock, program, shown, onNodes, announcer }: RemoteWorkerOptions) {
     this.program = program;
     this.#clock = clock;
     this.#log = logger("gateway", clock);
     this.#killAfterMs = settings.killAfterMs;
-    this.#heartbeatMs = settings.heartbeatMs;
+    this.#shown = shown;
+    this.#store = store;
     this.#offers = new Offers({
       clock,
       fetch: () => this.#launcher.fetch(),
-      onTaken: (jobs) => {
-        for (const job of jobs) this.#running.set(job.token, job);
+      taken: shown.taken ?? 0,
+      onTaken: (jobs, take) => {
+        for (const job of jobs) {
+          job.take = take;
+          this.#running.set(job.token, job);
+        }
       },
     });
     const registry = new Registry();
@@ -93,9 +108,10 @@ export class RemoteWorker {
         ...{ id, hostname, pid, version },
         rss: () => this.rss,
         demand: () => this.#offers.demand,
-        awake: (token) => this.#adopted.has(token) ? Promise.resolve(true) : this.#offers.awake().then(() => false),
+        awake: () => this.#offers.awake(),
+        runs: (token) => this.#adopted.has(token),
         ...{ onNodes, announcer },
-        adopt: () => this.#adopt(store, given ?? []),
+        adopt: () => this.#adopt(),
       },
       settings: settingsOf(program, settings),
       hooks: {
@@ -110,13 +126,17 @@ export class RemoteWorker {
         this.#offers.close();
       },
     });
-    const known = () => this.#launcher.leases;
     this.#beats = new ProgramBeats({
       ...{ clock, log: this.#log, worker: program.id, launcher: this.#launcher },
       ...{ heartbeatMs: settings.heartbeatMs, timeoutMs: settings.heartbeatTimeoutMs },
-      strays: given && new StrayLeases({ jobs: store.jobs, worker: program.id, clock, known }),
+      strays: () => this.#strays,
       isBusy: () => this.#running.size > 0,
     });
+  }
+
+  /** Numbers the registration of the program; undefined if it doesn't. */
+  get registration(): number | undefined {
+    return this.#shown.registration;
   }
 
   /** Milliseconds since the program was last heard. */
@@ -230,17 +250,23 @@ export class RemoteWorker {
    * Receives the program's heartbeat, and returns what the program must know.
    *
    * @param listed its jobs; undefined from a program that is too busy to list them
+   * @param taken its last request for jobs whose answer it had when it listed them; undefined if it doesn't tell
    * @param waitMs how long to wait for something that it must know
    */
   async beat(
     listed: readonly Report[] | undefined,
-    { rss, waitMs, signal }: { readonly rss: number; readonly waitMs: number; readonly signal: AbortSignal },
+    { rss, taken, waitMs, signal }: {
+      readonly rss: number;
+      readonly taken?: number | undefined;
+      readonly waitMs: number;
+      readonly signal: AbortSignal;
+    },
   ): Promise<Orders> {
     this.#beats.heard();
     this.rss = rss;
     const reports = listed ?? [];
     for (const report of reports) this.#note(report);
-    if (listed) this.#returnForgotten(listed);
+    if (listed && taken !== undefined) this.#returnForgotten(listed, taken);
     // After a long silence the program must know at once what it has lost.
     await this.#beats.beat();
     // It begins what it lists and hasn't lost.
@@ -278,27 +304,33 @@ export class RemoteWorker {
     await dead;
   }
 
-  /** Keeps the leases of jobs that the program runs. The others were lost on their way to it: they return to their queues. */
-  async #adopt({ jobs }: ServerStore, given: readonly GivenJob[]): Promise<readonly Lease[]> {
-    const { id } = this.program;
-    const leased = new Set(await jobs.stillLeased(id));
-    const kept = given.filter(({ token }) => leased.delete(token));
-    if (leased.size > 0) await jobs.settle(id, [...leased].map((token) => ({ kind: "release", token })));
+  /** Keeps the leases of jobs that the program runs. The others were lost on their way to it: {@linkcode StrayLeases} returns them. */
+  async #adopt(): Promise<readonly Lease[]> {
+    const { jobs } = this.#store;
+    const { id: worker } = this.program;
+    const { given } = this.#shown;
+    const leased = new Set(await jobs.stillLeased(worker));
+    const kept = (given ?? []).filter(({ token }) => leased.delete(token));
     this.#adopted = new Map(kept.map((job) => [job.token, job]));
+    if (given !== undefined || leased.size > 0) {
+      const known = () => this.#launcher.leases;
+      this.#strays = new StrayLeases({ jobs, worker, clock: this.#clock, known, notShown: leased });
+    }
     return kept;
   }
 
-  /** Returns the jobs that the program was given and doesn't have: it has never received the answer, or has lost them. */
-  #returnForgotten(listed: readonly Report[]): void {
+  /**
+   * Returns the jobs that the program doesn't have, although it waits no more for the answer to the request that they were given with: it
+   * has never received that answer, or has lost them. The list of a heartbeat says nothing about jobs of a later request. However long the
+   * heartbeat was on its way: the list has each job of the requests before that hadn't ended.
+   */
+  #returnForgotten(listed: readonly Report[], taken: number): void {
     const tokens = new Set(listed.map(({ token }) => token));
     for (const job of this.#running.values()) {
-      const missingMs = job.listed(tokens.has(job.token) || job.isOver, this.#clock.monotonic());
-      if (missingMs < this.#heartbeatMs) continue;
-      this.#log.warn("Program doesn't know a job that it was given: returned", {
-        worker: this.program.id,
-        jid: job.job.jid,
-      });
-      job.fail(new Released());
+      if (job.take > taken || job.isOver || tokens.has(job.token)) continue;
+      const { jid, signal } = job.job;
+      this.#log.warn("Program doesn't know a job that it was given: returned", { worker: this.program.id, jid });
+      job.fail(signal.aborted ? signal.reason : new Released());
     }
   }
 
@@ -329,6 +361,7 @@ export class RemoteWorker {
     };
     context.signal.addEventListener("abort", onAbort, { once: true });
     if (adopted) {
+      job.take = this.#shown.taken ?? Infinity;
       this.#running.set(job.token, job);
       if (this.#running.size === this.#adopted.size) this.#adoption.abort();
     } else this.#offers.add(job);

@@ -2,7 +2,9 @@
  * Leases of a worker that no program has. A program that can't reach its gateway continues at another one, here, with its worker ID. The
  * gateway that it left may not know that yet, and take another job for it. That job's worker lives, so no rescue would return it.
  *
- * A lease is a stray if it was unknown here at two looks in a row: a take of this process may not have been answered at the first one.
+ * A lease is a stray if it was unknown here at two looks in a row: a take of this process may not have been answered at the first one. Leases
+ * that the program didn't show when it registered count as unknown at a first look. They aren't returned at once: the registration may have
+ * been on its way for long, while the program has registered elsewhere and runs these jobs. A look follows a heartbeat of the program.
  *
  * @module
  */
@@ -18,15 +20,18 @@ export interface StrayLeasesOptions {
   readonly clock: Clock;
   /** The tokens of the leases that are known; undefined while that isn't certain. */
   readonly known: () => readonly string[] | undefined;
+  /** Those that the program hasn't shown. */
+  readonly notShown: ReadonlySet<string>;
 }
 
 export class StrayLeases {
   readonly #options: StrayLeasesOptions;
   readonly #until: number;
-  #suspects: ReadonlySet<string> = new Set();
+  #suspects: ReadonlySet<string>;
 
   constructor(options: StrayLeasesOptions) {
     this.#options = options;
+    this.#suspects = options.notShown;
     this.#until = options.clock.monotonic() + LOOKS_FOR_MS;
   }
 

@@ -183,7 +183,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     log: log("suspects"),
     outage,
     isIsolated: (className) => isolated.has(className),
-    awake: options.guest?.awake,
+    program: options.guest,
   });
   const fetcher = new Fetcher({
     store,

@@ -34,8 +34,10 @@ export interface Guest {
   readonly rss: () => number;
   /** Returns how many jobs it waits for. */
   readonly demand: () => number;
-  /** Resolves when the program can start the job with this token: with false when it asks for jobs, with true if it runs the job already. */
-  readonly awake: (token: string) => Promise<boolean>;
+  /** Resolves when the program asks for jobs, which shows that it isn't frozen. */
+  readonly awake: () => Promise<void>;
+  /** Whether the program runs the job with this token already. */
+  readonly runs: (token: string) => boolean;
   /** Called when nodes of flows have ended: the worker that does the chores of this process tends their batches. */
   readonly onNodes: () => void;
   /** Makes the jobs of webhooks, for all workers of this process. */

@@ -55,6 +55,8 @@ export class Program {
   #ended: { readonly job: Job; readonly outcome: object }[] = [];
   #worker = "";
   #take = 0;
+  #taken = 0;
+  #registration = 0;
   #heartbeatMs = 1_000;
   #registering: Promise<void> | undefined;
   #isQuiet = false;
@@ -94,6 +96,7 @@ export class Program {
 
   async #register(): Promise<void> {
     const given = [...this.#running.values(), ...this.#ended.map(({ job }) => job)].map(({ given }) => given);
+    const numbers = { registration: ++this.#registration, taken: this.#taken };
     const answer = await this.#repeat(() =>
       this.#send("register", {
         ...{
@@ -104,7 +107,7 @@ export class Program {
           pid: 1,
           ...this.#description,
         },
-        ...{ classes: { Work: {} }, queues: QUEUES, running: given },
+        ...{ classes: { Work: {} }, queues: QUEUES, running: given, ...numbers },
       })
     );
     this.#worker = answer["worker"];
@@ -120,13 +123,15 @@ export class Program {
         await this.#pause(this.#heartbeatMs);
         continue;
       }
-      const body = { take: ++this.#take, limit, wait: TAKE_WAIT_S };
+      const take = ++this.#take;
+      const body = { take, limit, wait: TAKE_WAIT_S };
       const more = { waitMs: TAKE_WAIT_S * 1_000, signal: this.#stop.signal };
       const { jobs = [] } = await this.#request("take", body, more);
       for (const { attempt, suspect, ...given } of jobs) {
         if (suspect && !await this.#confirm(given.token)) continue;
         void this.#perform({ given, abort: new AbortController() }, attempt);
       }
+      this.#taken = take;
     }
   }
 
@@ -153,7 +158,8 @@ export class Program {
     while (!this.#isDone) {
       const tokens = [...this.#running.keys(), ...this.#ended.map(({ job }) => job.given.token)];
       const waitMs = tokens.length > 0 ? this.#heartbeatMs / 2 : 0;
-      const body = { running: tokens.map((token) => ({ token })), ...(waitMs && { wait: waitMs / 1_000 }) };
+      const running = tokens.map((token) => ({ token }));
+      const body = { running, taken: this.#taken, ...(waitMs && { wait: waitMs / 1_000 }) };
       const { aborted, lost, quiet, stopping } = await this.#request("heartbeat", body, { waitMs });
       for (const { token, reason } of aborted) this.#running.get(token)?.abort.abort(errorOf(reason));
       for (const token of lost) this.#lose(token);

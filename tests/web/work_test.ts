@@ -64,24 +64,107 @@ onBothStores("a worker whose request for jobs is closed gets none until the next
   assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
 });
 
-onBothStores("a job that its worker doesn't list for a whole heartbeat returns to its queue", async ({ store }) => {
-  await using server = new Server(store, { heartbeatMs: 50 });
+onBothStores("a job that its worker has received and doesn't list returns to its queue", async ({ store }) => {
+  await using server = new Server(store);
   const worker = await server.register();
   const client = new Client({ store });
   await client.push({ class: "Try", args: ["kept"] });
   await client.push({ class: "Try", args: ["forgotten"] });
   const { jobs } = await server.send("take", { worker, take: 1, limit: 10, wait: 30 });
   const [kept, forgotten] = jobs;
-  await until(async () => {
-    const { lost } = await server.send("heartbeat", { worker, running: [{ token: kept.token }] });
-    assertEquals(lost, []);
-    return (await store.admin.stats()).queues[0]?.size === 1;
-  });
+  const answer = await server.send("heartbeat", { worker, running: [{ token: kept.token }], taken: 1 });
+  assertEquals(answer.lost, []);
+  await until(async () => (await store.admin.stats()).queues[0]?.size === 1);
   const { lost } = await server.send("settle", {
     worker,
     outcomes: [{ token: kept.token, end: "succeeded" }, { token: forgotten.token, end: "succeeded" }],
   });
   assertEquals(lost, [forgotten.token]);
+});
+
+onBothStores("heartbeats that were on their way while jobs were given return none of them", async ({ store }) => {
+  let lateMs = 0;
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + lateMs };
+  const SETTINGS = { clock, heartbeatMs: 1_000, heartbeatTimeoutMs: 600_000 };
+  await using first = new Server(store, SETTINGS);
+  const client = new Client({ store });
+  const worker = await first.register({ registration: 1, taken: 0 });
+  /** Lets heartbeats arrive, each a heartbeat later, that the program has made before it received the job. */
+  const arrive = async (server: Server, known: readonly Answer[], taken: number) => {
+    const running = known.map(({ token }) => ({ token }));
+    for (let i = 0; i < 3; i++) {
+      lateMs += 5_000;
+      assertEquals((await server.send("heartbeat", { worker, running, taken })).lost, []);
+    }
+  };
+  await client.push({ class: "Try", args: [] });
+  const { jobs: [one] } = await first.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  await arrive(first, [], 0);
+  await client.push({ class: "Try", args: [] });
+  const { jobs: [two] } = await first.send("take", { worker, take: 2, limit: 1, wait: 30 });
+  await arrive(first, [one], 1);
+  // Nor at the next gateway.
+  await using second = new Server(store, SETTINGS);
+  await second.register({ registration: 2, running: [one, two], taken: 2 });
+  await arrive(second, [one], 1);
+  const outcomes = [one, two].map(({ token }) => ({ token, end: "succeeded" }));
+  assertEquals(await second.send("settle", { worker, outcomes }), { lost: [] });
+});
+
+onBothStores("a request for jobs that arrives late, after the next one, gets none", async ({ store }) => {
+  await using server = new Server(store);
+  const worker = await server.register();
+  const client = new Client({ store });
+  await client.push({ class: "Try", args: [] });
+  await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  const taking = server.send("take", { worker, take: 2, limit: 1, wait: 30 });
+  assertEquals((await server.send("take", { worker, take: 1, limit: 1, wait: 30 })).jobs, []);
+  const jid = await client.push({ class: "Try", args: [] });
+  assertEquals((await taking).jobs.map((job: Answer) => job.jid), [jid]);
+  await server.register({ registration: 2, running: [], taken: 2 });
+  assertEquals((await server.send("take", { worker, take: 2, limit: 1, wait: 30 })).jobs, []);
+});
+
+onBothStores("a registration that arrives again, or late, takes no job away", async ({ store }) => {
+  await using server = new Server(store);
+  await using other = new Server(store);
+  const client = new Client({ store });
+  const worker = await server.register({ registration: 1, taken: 0 });
+  const take = async (take: number) => {
+    await client.push({ class: "Try", args: [] });
+    return (await server.send("take", { worker, take, limit: 1, wait: 30 })).jobs[0];
+  };
+  const one = await take(1);
+  await server.register({ registration: 1, taken: 0 });
+  await Promise.all([1, 2].map(() => server.register({ registration: 2, running: [one], taken: 1 })));
+  const two = await take(2);
+  await server.register({ registration: 2, running: [one], taken: 1 });
+  const { error } = await server.send("register", { ...REGISTRATION, registration: 1, taken: 0 });
+  assertEquals([error?.code, error?.field], ["conflict", "registration"]);
+  await other.register({ registration: 1, taken: 0 });
+  const outcomes = [one, two].map(({ token }) => ({ token, end: "succeeded" }));
+  assertEquals(await server.send("settle", { worker, outcomes }), { lost: [] });
+});
+
+onBothStores("suspects that a program shows to another gateway continue there, all at once", async ({ store }) => {
+  await using first = new Server(store);
+  const client = new Client({ store });
+  const worker = await first.register({ registration: 1, taken: 0 });
+  const taking = first.send("take", { worker, take: 1, limit: 9, wait: 30 });
+  for (let i = 0; i < 2; i++) await client.push({ class: "Try", args: [], suspected: 1 });
+  await taking;
+  const given: Answer[] = [];
+  let take = 1;
+  await until(async () => {
+    given.push(...(await first.send("take", { worker, take: ++take, limit: 9, wait: 30 })).jobs);
+    return given.length === 2;
+  });
+  await using second = new Server(store);
+  await second.register({ registration: 2, running: given, taken: take });
+  const running = given.map(({ token }) => ({ token }));
+  assertEquals((await second.send("heartbeat", { worker, running, taken: take })).lost, []);
+  const outcomes = running.map(({ token }) => ({ token, end: "succeeded" }));
+  assertEquals(await second.send("settle", { worker, outcomes }), { lost: [] });
 });
 
 onBothStores("a job that a gateway takes for a program that has left it returns to its queue", async ({ store }) => {

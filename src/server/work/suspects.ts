@@ -38,11 +38,13 @@ export interface SuspectsOptions {
   readonly outage: OutageLog;
   /** Returns whether jobs of a class are isolated. */
   readonly isIsolated: (className: string) => boolean;
-  /**
-   * Resolves when the program that is to run the job has shown that it isn't frozen, with whether it runs the job already. Absent if
-   * that is this process.
-   */
-  readonly awake?: ((token: string) => Promise<boolean>) | undefined;
+  /** The program that runs the jobs. Absent if that is this process. */
+  readonly program?: {
+    /** Resolves when it has shown that it isn't frozen. */
+    awake(): Promise<void>;
+    /** Whether it runs the job already: another process performed the worker's part before. */
+    runs(token: string): boolean;
+  } | undefined;
 }
 
 /** When a job may start: now; later (`onChange` is called then); or after this many milliseconds in `scheduled`. */
@@ -91,6 +93,7 @@ export class Suspects {
 
   /** Returns whether the oldest job in the buffer may start. After `now` it has started: {@linkcode ended} must follow. */
   admit(lease: Lease): Admission {
+    if (this.#options.program?.runs(lease.token)) return this.#continue(lease);
     if (this.#admitted !== undefined) {
       if (this.#admitted === lease.token) return this.#start(lease);
       // The admitted job was released or lost.
@@ -132,6 +135,16 @@ export class Suspects {
     if (level === 0) return 0;
     const job = parsePayload(payload);
     return job === undefined || this.#options.isIsolated(job.class) ? 0 : level;
+  }
+
+  /** A job that runs already can't wait, nor be snoozed. */
+  #continue(lease: Lease): "now" {
+    const level = this.#levelOf(lease);
+    if (level === 0) return "now";
+    this.#running.set(lease.token, level === 2);
+    // If it isn't noted, the next note has it.
+    void this.#note(false).catch(() => {});
+    return "now";
   }
 
   #start({ token, payload }: Lease): "now" {
@@ -180,18 +193,16 @@ export class Suspects {
   }
 
   async #recordThenAdmit({ token, payload, queue }: Lease): Promise<void> {
-    const { clock, log, worker, store, awake } = this.#options;
+    const { clock, log, program } = this.#options;
     if (this.#haveOthersStarted) await clock.sleep(ALONE_MS);
-    let alone = true;
-    if (awake !== undefined) {
+    if (program !== undefined) {
       this.#isAsleep = true;
-      alone = await awake(token);
+      await program.awake();
       this.#isAsleep = false;
     }
     this.#haveOthersStarted = false;
-    await store.workers.note(worker, { running: { tokens: [...this.#running.keys(), token], alone } });
-    this.#isRecordedAlone = alone;
-    this.#unconfirmed = alone ? undefined : token;
+    await this.#note(program === undefined, token);
+    this.#unconfirmed = program && token;
     const job = parsePayload(payload)!;
     const { rescues, suspected } = job.payload;
     log.info("Starting a suspect: a worker died while it may have been running", {
@@ -203,13 +214,11 @@ export class Suspects {
   }
 
   async #recordBegun(token: string): Promise<void> {
-    const { worker, store } = this.#options;
     // Another suspect is about to start: if the program dies now, either of them may be to blame.
     if (this.#isClosed && this.#starting?.token !== token) return;
     const starting = this.#hold(token);
     try {
-      await store.workers.note(worker, { running: { tokens: [...this.#running.keys()], alone: true } });
-      this.#isRecordedAlone = true;
+      await this.#note(true);
       this.#unconfirmed = undefined;
     } finally {
       this.#openLater(starting);
@@ -217,10 +226,15 @@ export class Suspects {
   }
 
   async #recordOthersRun(): Promise<void> {
-    const { worker, store } = this.#options;
-    await store.workers.note(worker, { running: { tokens: [...this.#running.keys()], alone: false } });
-    this.#isRecordedAlone = false;
+    await this.#note(false);
     this.#open();
+  }
+
+  /** Records the running suspects, with those that start now. */
+  async #note(alone: boolean, ...starting: readonly string[]): Promise<void> {
+    const { worker, store } = this.#options;
+    await store.workers.note(worker, { running: { tokens: [...this.#running.keys(), ...starting], alone } });
+    this.#isRecordedAlone = alone;
   }
 
   #open(): void {

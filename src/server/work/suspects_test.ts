@@ -5,7 +5,7 @@ import type { RunningSuspects } from "../../job/suspicion.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import type { Lease } from "../../store/port/jobs.ts";
 import { OutageLog } from "../outage_log.ts";
-import { Suspects } from "./suspects.ts";
+import { Suspects, type SuspectsOptions } from "./suspects.ts";
 
 /** Leases of jobs that are not suspected, suspected once, and suspected twice. */
 const [PLAIN, OTHER] = [lease("plain", {}), lease("other", {})];
@@ -16,7 +16,7 @@ function lease(token: string, fields: Record<string, unknown>): Lease {
   return { token, queue: "q", payload: JSON.stringify({ class: "Any", args: [], jid: token, ...fields }) };
 }
 
-function lab({ isIsolated = false, awake }: { isIsolated?: boolean; awake?: () => Promise<boolean> } = {}) {
+function lab({ isIsolated = false, program }: { isIsolated?: boolean; program?: SuspectsOptions["program"] } = {}) {
   const clock = new FakeClock();
   const log = new KeptLog();
   const notes: RunningSuspects[] = [];
@@ -35,7 +35,7 @@ function lab({ isIsolated = false, awake }: { isIsolated?: boolean; awake?: () =
     log,
     outage: new OutageLog(),
     isIsolated: () => isIsolated,
-    awake,
+    program,
   });
   suspects.onChange = () => changes++;
   /** Waits until the suspects call for more, and asks again. */
@@ -167,21 +167,21 @@ Deno.test("isolated and unreadable jobs start like any other", () => {
 });
 
 Deno.test("a suspect isn't noted before its program is awake, and may be released until then", async () => {
-  const program = Promise.withResolvers<boolean>();
-  const t = lab({ awake: () => program.promise });
+  const program = Promise.withResolvers<void>();
+  const t = lab({ program: { awake: () => program.promise, runs: () => false } });
   assertEquals(t.suspects.admit(A), "wait");
   await t.clock.turn();
   assertEquals([t.notes, t.suspects.admitting], [[], false]);
   assertEquals(t.suspects.admit(PLAIN), "wait", "the program wouldn't begin it either");
-  program.resolve(false);
+  program.resolve();
   await t.clock.turn();
   assertEquals([t.notes.length, t.suspects.admitting], [1, true]);
   assertEquals(t.suspects.admit(A), "now");
 });
 
 /** A lab of a program that has been given a suspect. */
-async function given(runsIt = false) {
-  const t = lab({ awake: () => Promise.resolve(runsIt) });
+async function given() {
+  const t = lab({ program: { awake: () => Promise.resolve(), runs: () => false } });
   assertEquals(await t.admitLater(A), "now");
   return t;
 }
@@ -234,8 +234,12 @@ Deno.test("a confirmation that isn't noted fails, and can be repeated", async ()
   assertEquals(t.suspects.admit(PLAIN), "now");
 });
 
-Deno.test("a suspect that its program runs already is noted as alone at once", async () => {
-  const t = await given(true);
-  await t.suspects.confirm(["a"]);
-  assertEquals(t.notes, [{ tokens: ["a"], alone: true }]);
+Deno.test("suspects that their program runs already start at once, and count half", async () => {
+  const t = lab({ program: { awake: () => Promise.resolve(), runs: (token) => token !== "b" } });
+  assertEquals([A, SOLO, PLAIN].map((job) => t.suspects.admit(job)), ["now", "now", "now"]);
+  await t.clock.turn();
+  assertEquals(t.notes.at(-1), { tokens: ["a", "solo"], alone: false });
+  t.suspects.ended(A);
+  t.suspects.ended(SOLO);
+  assertEquals(t.suspects.admit(B), "wait");
 });

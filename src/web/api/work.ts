@@ -12,7 +12,7 @@ import { suspicionLevel } from "../../job/suspicion.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import { checkQueueScope } from "../../operator/actions/scope.ts";
 import { object, schemaOf, type Shape, type TypeOf } from "../../operator/shapes/shape.ts";
-import { type Gateway, TooManyWorkers, UnknownWorker } from "../../remote/gateway.ts";
+import { type Gateway, LateRegistration, TooManyWorkers, UnknownWorker } from "../../remote/gateway.ts";
 import type { UseRequest } from "../../remote/remote_step.ts";
 import type { RemoteWorker } from "../../remote/remote_worker.ts";
 import type { Visitor } from "../auth/gate.ts";
@@ -55,10 +55,11 @@ export const workRoutes: readonly ApiRoute[] = [
         version: `${request.runtime}, ${request.client}`,
         queues: request.queues ?? [],
         labels: request.labels ?? [],
-      }, given);
+      }, { given, taken: request.taken, registration: request.registration });
       const worker = await starting.catch((error) => {
         if (error instanceof HandlerError) throw new Refused("invalid", error.message, { field: "classes" });
         if (error instanceof TooManyWorkers) throw new Refused("unavailable", error.message);
+        if (error instanceof LateRegistration) throw new HttpError(409, error.message, "registration");
         throw error;
       });
       return { worker: id, ...gateway.times, running: worker.adopted };
@@ -102,8 +103,10 @@ export const workRoutes: readonly ApiRoute[] = [
     takes: shapes.heartbeatShape,
     gives: shapes.ordersShape,
     waits: true,
-    run: ({ worker, running, rss = 0, wait = 0 }, more) =>
-      workerOf(more, worker).beat(running, { rss, waitMs: Math.min(wait, shapes.MAX_WAIT_MS), signal: more.signal }),
+    run: ({ worker, running, taken, rss = 0, wait = 0 }, more) => {
+      const waitMs = Math.min(wait, shapes.MAX_WAIT_MS);
+      return workerOf(more, worker).beat(running, { rss, taken, waitMs, signal: more.signal });
+    },
   }),
   route({
     path: "/work/step",

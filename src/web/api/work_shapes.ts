@@ -16,6 +16,12 @@ export const MAX_SETTLED = 1_000;
 
 const workerName = text("the worker, as `register` has answered");
 const tokenName = text("the token of an attempt, as `take` has answered");
+const takenNumber = optional(
+  integer(
+    "the number of the last `take` whose answer you don't wait for any more: each of its jobs, and of those before, is in the list or has ended",
+    [0],
+  ),
+);
 
 const performedJid = text("its ID; empty if the program that pushed it gave it none");
 const performedClass = text("the class whose handler performs it: that of a wrapper is the wrapped one");
@@ -31,6 +37,9 @@ const givenFields = {
   class: optional(performedClass),
   batch: optional(text("the ID of the batch that counts the job")),
   node: optional(text("its node, if the batch is a flow")),
+  suspect: optional(
+    boolean("whether it may have killed another worker: send a heartbeat that lists it before you begin it"),
+  ),
 } as const;
 
 export const registerShape = object("", {
@@ -46,6 +55,12 @@ export const registerShape = object("", {
   hostname: text("the machine", { expected: "a name without colons", matches: /^[^\s:\p{Cc}\p{Cs}]{1,200}$/u }),
   pid: integer("the process ID there", [1]),
   nonce: text("12 random hex digits", { expected: "12 hex digits", matches: /^[0-9a-f]{12}$/ }),
+  registration: optional(
+    integer(
+      "numbers the registrations of this worker: the same number again has no further effect, a lower one is refused",
+      [1],
+    ),
+  ),
   concurrency: integer("how many jobs it runs at once", [1, 1_000]),
   queues: optional(list("the queues to take from; by default those of its classes", queueName(""))),
   classes: map("its classes, each with its options", any("options, as those of a push")),
@@ -54,6 +69,7 @@ export const registerShape = object("", {
     "the jobs that it runs already, as `take` gave them: the server before doesn't know this worker any more, or is gone",
     object("", givenFields),
   )),
+  taken: takenNumber,
 });
 
 export const registeredShape = object("", {
@@ -87,9 +103,6 @@ export const takenShape = object("", {
       attempt: integer("the number of the attempt, from 1"),
       jid: performedJid,
       class: performedClass,
-      suspect: optional(
-        boolean("whether it may have killed another worker: send a heartbeat that lists it before you begin it"),
-      ),
     }),
   ),
   ...stateFields,
@@ -140,12 +153,13 @@ export const heartbeatShape = object("", {
   rss: optional(integer("its resident memory in bytes", [0])),
   wait: optional(span("how long the answer may wait until the worker must know something; at most 30s")),
   running: optional(list(
-    "its jobs, also those whose ends aren't answered yet; one that is missing for a whole heartbeat returns to its queue. Absent: unknown",
+    "its jobs, also those whose ends aren't answered yet; with `taken`, one that is missing returns to its queue. Absent: unknown",
     object("", {
       token: tokenName,
       ...reportFields,
     }),
   )),
+  taken: takenNumber,
 });
 
 export const ordersShape = object("", {

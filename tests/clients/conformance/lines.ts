@@ -92,6 +92,25 @@ export const lines: readonly Case[] = [
     },
   },
   {
+    does: "keeps a job that it begins while its heartbeat is repeated again and again",
+    async run(scene) {
+      const { url } = await scene.lab.gateway("mortal");
+      const line = scene.use(await HttpLine.start(() => url));
+      await scene.start({ url: line.url, concurrency: 2 });
+      const go = `${scene.notes}.go`;
+      const first = await scene.push(["wait until", go, scene.notes]);
+      await scene.bench.until(async () => (await scene.noted()).length === 1, "it runs");
+      // Each is performed, and repeated a second later.
+      line.spoil("heartbeat", ...Array.from({ length: 4 }, (): Fault => "cut after"));
+      await scene.bench.until(() => line.left < 4, "a heartbeat that doesn't list the second job is on its way");
+      const second = await scene.push(["wait until", go, scene.notes]);
+      await scene.bench.until(() => line.left === 0, "it was repeated");
+      await Deno.writeTextFile(go, "");
+      for (const jid of [first, second]) assertEquals((await scene.ended(jid)).state, "succeeded");
+      assertEquals((await scene.noted()).sort(), [first, second].sort());
+    },
+  },
+  {
     does: "begins no job that it lost while the reply was withheld, or it was frozen with the reply",
     async run(scene) {
       const { url } = await scene.lab.gateway("mortal");
