@@ -38,7 +38,7 @@ export interface GivenJob {
 /** A job that the program shows, with the proof that it was given. */
 export type ShownJob = Omit<GivenJob, "since"> & { readonly receipt: string };
 
-/** What a program shows when it registers. */
+/** The state that a program shows when it registers. */
 export interface Shown {
   /** Numbers its registrations; undefined if it doesn't. */
   readonly registration?: number | undefined;

@@ -2,54 +2,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { defaultSettings, type Settings } from "../../src/config/settings.ts";
-import { Gateway } from "../../src/remote/gateway.ts";
 import type { Store } from "../../src/store/admin/store.ts";
-import { createWeb, type Web } from "../../src/web/web.ts";
 import { until } from "../support/eventually.ts";
-import { onBothStores, PATIENT } from "./site.ts";
-
-const REGISTRATION = {
-  ...{ protocol: 1, runtime: "test 1", client: "test 1", hostname: "box", pid: 7, concurrency: 10 },
-  ...{ nonce: "000000000001", classes: { Try: { result_ttl: "1h" } } },
-};
-
-// deno-lint-ignore no-explicit-any -- answers of several shapes
-type Answer = any;
-
-/** A server with a gateway. */
-class Server implements AsyncDisposable {
-  readonly #gateway: Gateway;
-  readonly #web: Web;
-
-  constructor(store: Store, { clock = systemClock, ...settings }: Partial<Settings> & { readonly clock?: Clock } = {}) {
-    this.#gateway = new Gateway({ store, clock, settings: { ...defaultSettings(), ...settings } as Settings });
-    this.#web = createWeb({ store, clock: PATIENT, gateway: () => Promise.resolve(this.#gateway) });
-  }
-
-  /** Sends a request, and returns the answer, also that of an error. */
-  async send(verb: string, body: object, signal?: AbortSignal): Promise<Answer> {
-    const request = new Request(`http://localhost/api/v1/work/${verb}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-      ...(signal && { signal }),
-    });
-    return await (await this.#web.handle(request, "127.0.0.1")).json();
-  }
-
-  /** Registers a worker, and returns its name. */
-  async register(more: object = {}): Promise<string> {
-    const answer = await this.send("register", { ...REGISTRATION, ...more });
-    assert(answer.worker, JSON.stringify(answer));
-    return answer.worker;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#gateway[Symbol.asyncDispose]();
-    await this.#web[Symbol.asyncDispose]();
-  }
-}
+import { onBothStores } from "./site.ts";
+import { type Answer, REGISTRATION, WorkServer as Server } from "./work_server.ts";
 
 onBothStores("a worker whose request for jobs is closed gets none until the next one", async ({ store }) => {
   await using server = new Server(store);

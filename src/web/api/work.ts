@@ -46,15 +46,14 @@ export const workRoutes: readonly ApiRoute[] = [
         });
       }
       checkOptions(classes);
-      checkScope(visitor, classes, request.queues);
+      const queues = queuesWithin(visitor, classes, request.queues);
       const given = request.running && await gateway.knownJobs(request.running);
       const starting = gateway.register({
         id,
         ...ownerOf(visitor),
         ...{ hostname: request.hostname, pid: request.pid, concurrency: request.concurrency, classes },
         version: `${request.runtime}, ${request.client}`,
-        queues: request.queues ?? [],
-        labels: request.labels ?? [],
+        ...{ queues, labels: request.labels ?? [] },
       }, { given, taken: request.taken, registration: request.registration });
       const worker = await starting.catch((error) => {
         if (error instanceof HandlerError) throw new Refused("invalid", error.message, { field: "classes" });
@@ -241,12 +240,17 @@ function checkOptions(classes: Readonly<Record<string, HandlerOptions>>): void {
   }
 }
 
-/** @throws {Refused} if a class or a queue is outside of the scope of the role */
-function checkScope(
+/**
+ * Returns the queues to take from; none: `default`, and those of the classes. A role that is limited to queues takes from `default` only if
+ * that is one of them.
+ *
+ * @throws {Refused} if a class or a queue is outside of the scope of the role
+ */
+function queuesWithin(
   { scope }: Visitor,
   classes: Readonly<Record<string, HandlerOptions>>,
-  queues?: readonly string[],
-): void {
+  queues: readonly string[] = [],
+): readonly string[] {
   const other = Object.keys(classes).find((name) => scope?.classes?.includes(name) === false);
   if (other !== undefined) {
     const expected = scope!.classes!.join(", ");
@@ -254,6 +258,13 @@ function checkScope(
       field: "classes",
     });
   }
-  const taken = queues ?? Object.values(classes).map(({ queue = "default" }) => queue);
-  for (const queue of taken) checkQueueScope(scope, String(queue), queues ? "queues" : "classes");
+  if (scope?.queues === undefined) return queues;
+  for (const queue of queues) checkQueueScope(scope, queue, "queues");
+  const isNamed = queues.length > 0;
+  const options = Object.values(classes);
+  const ofClasses = options.flatMap(({ queue }) => queue === undefined ? isNamed ? [] : ["default"] : [String(queue)]);
+  // Failed jobs of a class go to its queue for retries.
+  const retried = options.flatMap(({ retry_queue: queue }) => queue === undefined ? [] : [String(queue)]);
+  for (const queue of [...ofClasses, ...retried]) checkQueueScope(scope, queue, "classes");
+  return isNamed ? queues : [...new Set(ofClasses)];
 }

@@ -1,0 +1,92 @@
+/** Tokens of the role `work` that are limited to classes or queues. */
+import { assert, assertEquals } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import type { Store } from "../../src/store/admin/store.ts";
+import { newToken } from "../../src/web/auth/accounts.ts";
+import { until } from "../support/eventually.ts";
+import { onBothStores } from "./site.ts";
+import { type Answer, REGISTRATION, WorkServer } from "./work_server.ts";
+
+const { token, secret } = newToken();
+
+class Limited implements AsyncDisposable {
+  readonly #server: WorkServer;
+
+  constructor(store: Store, scope: string) {
+    this.#server = new WorkServer(store, { users: [`w:work(${scope}):${secret}`] });
+  }
+
+  async send(verb: string, body: object): Promise<Answer> {
+    return await this.#server.send(verb, body, undefined, token);
+  }
+
+  /** Sends a registration. */
+  async register(classes: object, queues?: readonly string[]): Promise<Answer> {
+    return await this.send("register", { ...REGISTRATION, classes, ...(queues && { queues }) });
+  }
+
+  /** Returns the message of a refused registration, and its field. */
+  async refused(classes: object, queues?: readonly string[]): Promise<[string, string]> {
+    const { error } = await this.register(classes, queues);
+    assertEquals(error?.code, "forbidden", JSON.stringify(error));
+    assert(!error.message.includes("\n"), error.message);
+    return [error.message, error.field];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+  }
+}
+
+const DEFAULT = 'Queue "default" is outside of your role; expected reports, low';
+const OTHER = 'Queue "mail" is outside of your role; expected reports, low';
+
+onBothStores("a role that is limited to queues registers no other queue", async ({ store }) => {
+  await using limited = new Limited(store, "queue=reports|low");
+  const report = { Report: { queue: "reports" } };
+  assertEquals(await limited.refused({ Report: {} }), [DEFAULT, "classes"]);
+  assertEquals(await limited.refused({ ...report, Mail: { queue: "mail" } }), [OTHER, "classes"]);
+  assertEquals(await limited.refused(report, ["reports", "mail"]), [OTHER, "queues"]);
+  assertEquals(await limited.refused({ Report: {} }, []), [DEFAULT, "classes"]);
+  // A push or a failure of its classes would go there.
+  assertEquals(await limited.refused({ Report: { queue: "mail" } }, ["reports"]), [OTHER, "classes"]);
+  const retried = { Report: { queue: "reports", retry_queue: "mail" } };
+  assertEquals(await limited.refused(retried), [OTHER, "classes"]);
+  assertEquals(await store.workers.list(), []);
+  assert((await limited.register({ Report: {} }, ["reports"])).worker);
+});
+
+onBothStores("a role that is limited to queues takes jobs from these alone", async ({ store }) => {
+  const client = new Client({ store, onUnregistered: () => {} });
+  for (const queues of [undefined, [], ["low"]]) {
+    await using limited = new Limited(store, "queue=reports|low");
+    const { worker } = await limited.register({ Report: { queue: "low" } }, queues);
+    const [{ queues: taken }] = await store.workers.list() as [Answer];
+    assertEquals(taken, ["low"]);
+    await client.push("Report", ["not this one"], { queue: "default" });
+    await client.push("Report", ["nor this"], { queue: "reports" });
+    await client.push("Report", ["this"], { queue: "low" });
+    const { jobs } = await limited.send("take", { worker, take: 1, limit: 10, wait: 30 });
+    assertEquals(jobs.map(({ queue }: Answer) => queue), ["low"]);
+    await limited.send("settle", { worker, outcomes: [{ token: jobs[0].token, end: "succeeded" }] });
+    await limited.send("deregister", { worker });
+    await until(async () => (await store.workers.list()).length === 0);
+  }
+});
+
+onBothStores("a role that is limited to classes performs and pushes no others", async ({ store }) => {
+  await using limited = new Limited(store, "class=Report|Mail");
+  assertEquals(await limited.refused({ Report: {}, Payout: {} }), [
+    'Class "Payout" is outside of your role; expected Report, Mail',
+    "classes",
+  ]);
+  const { worker } = await limited.register({ Report: {} });
+  const client = new Client({ store, onUnregistered: () => {} });
+  await client.push("Payout", [1]);
+  await client.push("Report", [1]);
+  const { jobs } = await limited.send("take", { worker, take: 1, limit: 10, wait: 30 });
+  assertEquals(jobs.map((job: Answer) => job.class), ["Report"]);
+  const child = { call: 1, kind: "child", name: "pay", class: "Payout", args: [] };
+  const { error } = await limited.send("step", { worker, token: jobs[0].token, ...child });
+  assertEquals([error?.code, error?.message], ["forbidden", "This token may push only Report, Mail"]);
+});
