@@ -13,10 +13,11 @@ import { openStore } from "../src/store/open.ts";
 import { parseAddress } from "../src/store/postgres/address.ts";
 import type { Outcome } from "../src/store/port/outcomes.ts";
 import { Client } from "../src/store/postgres/client.ts";
-import { Runner } from "../src/store/postgres/engine.ts";
+import { DIALECT, Runner } from "../src/store/postgres/engine.ts";
 import { health } from "../src/store/postgres/health.ts";
 import { Vacuum } from "../src/store/postgres/vacuum.ts";
-import { register, takeUpTo } from "./store_contract/jobs.ts";
+import { entriesWithJid } from "../src/store/sql/entries.ts";
+import { jid, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
 import { schedulerOf } from "./support/cron_lab.ts";
 import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
@@ -52,6 +53,20 @@ async function open() {
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+Deno.test("finds a job by its jid with a plan that isn't compiled, before the tables have statistics", async () => {
+  await using place = await open();
+  const { store } = place;
+  for (let n = 0; n < 20; n++) await store.jobs.enqueue(jobs(n * 1_000 + 1, (n + 1) * 1_000));
+  const sql = place.session("test");
+  await sql`SET search_path = jobs`;
+  const text = entriesWithJid(DIALECT).replace("?1", "$1");
+  const [explained] = await sql.unsafe(`EXPLAIN (FORMAT JSON) ${text}`, ["x"]);
+  const [{ Plan: { "Total Cost": cost } }] = explained!["QUERY PLAN"];
+  const [limit] = await sql`SELECT current_setting('jit_above_cost') AS cost`;
+  assert(cost < Number(limit!["cost"]), `cost ${cost}, compiled from ${limit!["cost"]} on`);
+  assertEquals((await store.jobs.find([jid(20_000)])).length, 1);
+});
 
 Deno.test("names the session that keeps dead rows, idle after a write, and the statement that ends it", async () => {
   await using place = await open();
