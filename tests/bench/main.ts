@@ -4,8 +4,8 @@
  *
  *     deno task bench [--rounds 3] [--scale 1] [PART …]
  *
- * Parts: drain, latency, busy, turns, scheduled, startup, cores, idle, workers, remote, flows, schedules, and those of `loads.ts`. Default:
- * all.
+ * Parts: drain, latency, busy, lookup, turns, scheduled, startup, cores, idle, workers, remote, flows, schedules, and those of `loads.ts`.
+ * Default: all.
  */
 import { parseArgs } from "@std/cli/parse-args";
 import { Client } from "../../src/client/client.ts";
@@ -15,6 +15,7 @@ import { startRedis } from "../support/redis.ts";
 import type { FlowCosts } from "./flows.ts";
 import type { LatencyResult } from "./latency.ts";
 import type { Load, LoadResult } from "./load.ts";
+import type { LookupCosts } from "./lookup.ts";
 import { loadTables, printLoads } from "./loads.ts";
 import {
   cpuMsOf,
@@ -42,6 +43,8 @@ const flags = parseArgs(Deno.args, { string: ["rounds", "scale"] }) as unknown a
 };
 const rounds = Number(flags.rounds ?? 3);
 const scale = Number(flags.scale ?? 1);
+/** Other jobs per second. */
+const BUSY_RATES = [5_000, 10_000, 20_000];
 const folder = await Deno.makeTempDir({ prefix: "jobs-bench-" });
 
 const tables = loadTables(scale);
@@ -49,6 +52,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   drain,
   latency,
   busy,
+  lookup,
   turns,
   scheduled,
   startup,
@@ -136,23 +140,30 @@ async function latency(): Promise<void> {
   );
 }
 
-/** From a push to the start in a worker that performs 20,000 other jobs per second. */
+/** From a push to the start in a worker that performs thousands of other jobs per second. */
 async function busy(): Promise<void> {
   await using redis = await startRedis();
+  await using postgres = await openPostgres();
   const samples = String(Math.max(50, Math.round(200 * scale)));
   let files = 0;
-  const results = await inTurn({
-    "SQLite": () =>
-      runScript<UnderLoadResult>("under_load.ts", `sqlite:${folder}/busy-${++files}.db`, "20000", samples),
-    "Redis": async () => {
-      await redis.cli("FLUSHALL");
-      return await runScript<UnderLoadResult>("under_load.ts", redis.url, "20000", samples);
-    },
-  }, rounds);
-  console.log("### From push to start in a worker that performs 20,000 other jobs per second, ms\n");
+  const on = (rate: number) => {
+    const run = (url: string) => runScript<UnderLoadResult>("under_load.ts", url, String(rate), samples);
+    const others = `${rate.toLocaleString("en")} others/s`;
+    return {
+      [`SQLite, ${others}`]: () => run(`sqlite:${folder}/busy-${++files}.db`),
+      [`Redis, ${others}`]: async () => {
+        await redis.cli("FLUSHALL");
+        return await run(redis.url);
+      },
+      ...postgres.row(run, others),
+    };
+  };
+  const results = await inTurn(Object.assign({}, ...BUSY_RATES.map(on)), rounds) as Record<string, UnderLoadResult[]>;
+  console.log("### From push to start in a worker that performs other jobs, ms\n");
+  console.log("Where it performs fewer per second than are pushed, the plain job waits behind a backlog.\n");
   const kinds = ["plain", "priority", "group"] as const;
   printTable(
-    ["store", "jobs/s", "CPU µs per job", ...kinds.flatMap((kind) => [`${kind} p50`, "p99"])],
+    ["store", "performed/s", "CPU µs per job", ...kinds.flatMap((kind) => [`${kind} p50`, "p99"])],
     Object.entries(results).map(([name, each]) => [
       name,
       formatSpread(spreadOf(each.map(({ perSecond }) => perSecond))),
@@ -161,6 +172,31 @@ async function busy(): Promise<void> {
         formatSpread(spreadOf(each.map((one) => one[kind].p50))),
         formatSpread(spreadOf(each.map((one) => one[kind].p99))),
       ]),
+    ]),
+  );
+}
+
+/** How long it takes to find jobs among a million. */
+async function lookup(): Promise<void> {
+  await using postgres = await openPostgres();
+  const count = Math.max(1_000, Math.round(1_000_000 * scale));
+  const run = (url: string) => runScript<LookupCosts>("lookup.ts", url, String(count));
+  const results = await inTurn({
+    "SQLite": () => run(`sqlite:${folder}/lookup-${crypto.randomUUID()}.db`),
+    "Redis": async () => {
+      await using redis = await startRedis();
+      return await run(redis.url);
+    },
+    ...postgres.row(run),
+  }, rounds);
+  console.log(`### One of ${count.toLocaleString("en")} queued jobs, ms\n`);
+  printTable(
+    ["store", "by its jid", "by a text", "by a filter that reads each", "page of 100"],
+    Object.entries(results).map(([name, each]) => [
+      name,
+      ...(["jidMs", "textMs", "filterMs", "pageMs"] as const).map((cost) =>
+        formatSpread(spreadOf(each.map((one) => one[cost])))
+      ),
     ]),
   );
 }

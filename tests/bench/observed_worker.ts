@@ -24,6 +24,9 @@ export function Forget() {
 export function Noop() {}
 `;
 
+/** A job behind a backlog starts within this time. */
+const PATIENCE_MS = 300_000;
+
 /** Delays in milliseconds. */
 export interface Delays {
   readonly count: number;
@@ -59,13 +62,17 @@ export async function startObserved(store: Store) {
     async report(client: Client, count: number): Promise<Delays> {
       const file = `${folder}/delays`;
       let times: number[] = [];
-      await until(async () => {
-        await client.push("Report", [file], { priority: "high" });
-        await until(() => Deno.stat(file).then(() => true, () => false));
-        times = JSON.parse(await Deno.readTextFile(file));
-        await Deno.remove(file);
-        return times.length >= count;
-      });
+      await until(
+        async () => {
+          await client.push("Report", [file], { priority: "high" });
+          await until(() => Deno.stat(file).then(() => true, () => false), "a report is written", PATIENCE_MS);
+          times = JSON.parse(await Deno.readTextFile(file));
+          await Deno.remove(file);
+          return times.length >= count;
+        },
+        `${count} jobs have started`,
+        PATIENCE_MS,
+      );
       return delaysOf(times);
     },
     async [Symbol.asyncDispose]() {
