@@ -85,6 +85,25 @@ Deno.test("a client that stands still in a transaction holds up no other one, an
   await Promise.all([still.close(), other.close()]);
 });
 
+Deno.test("a client that stands still after it has sent a new statement holds up no other transaction", async () => {
+  await using proxy = await TcpProxy.start(postgres.port);
+  const still = await connect(postgres.url("postgres", proxy.port), { replyTimeoutMs: 60_000, idleTimeoutMs: 200 });
+  const other = await connect(postgres.url(), { replyTimeoutMs: 20_000, idleTimeoutMs: 20_000 });
+  const lock = "SELECT pg_advisory_xact_lock(8)";
+  const { promise: locked, resolve: hasLocked } = Promise.withResolvers<void>();
+  let runs = 0;
+  const first = still.transaction("1 AS one", async (query) => {
+    await query(lock, []);
+    if (runs++ === 0) proxy.dropReplies();
+    hasLocked();
+    return await query("SELECT $1::bigint AS run", [runs]);
+  });
+  await locked;
+  await other.transaction("1 AS one", (query) => query(lock, []));
+  assertEquals((await first)[0]!.run, 2);
+  await Promise.all([still.close(), other.close()]);
+});
+
 Deno.test("a transaction whose last statement failed is not reported as committed", async () => {
   const client = await connect(postgres.url());
   // As bodies of verbs do: they don't wait for statements that return no rows.

@@ -31,6 +31,8 @@ export class TcpProxy implements AsyncDisposable {
   /** The sockets of clients, and the number of reply bytes that each may still receive. */
   readonly #clients = new Map<Socket, number>();
   readonly #frozen = new WeakSet<Socket>();
+  /** Clients that receive nothing. */
+  readonly #deaf = new WeakSet<Socket>();
   /** The other ends of the clients' connections. */
   readonly #servers = new Map<Socket, Socket>();
   /** Until when the bytes of clients wait. */
@@ -98,6 +100,11 @@ export class TcpProxy implements AsyncDisposable {
   /** Drops all data on the open connections, in both directions. They stay open. */
   freeze(): void {
     for (const client of this.#clients.keys()) this.#frozen.add(client);
+  }
+
+  /** Drops all replies on the open connections. They stay open: a client that stands still sends no more than what it has sent. */
+  dropReplies(): void {
+    for (const client of this.#clients.keys()) this.#deaf.add(client);
   }
 
   /**
@@ -179,7 +186,7 @@ export class TcpProxy implements AsyncDisposable {
         this.#bytesUntilHeld = Infinity;
         this.weather = "held";
       }
-      if (this.#frozen.has(client)) return;
+      if (this.#frozen.has(client) || this.#deaf.has(client)) return;
       const left = (this.#clients.get(client) ?? 0) - bytes.length;
       this.#clients.set(client, left);
       if (left >= 0) return this.#pass(client, bytes);

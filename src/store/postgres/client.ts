@@ -16,7 +16,7 @@ import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
 import { failureOf, isReadOnly, isUnprepared, translate, unanswered } from "./errors.ts";
 import { Hosts } from "./hosts.ts";
-import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, sendOnce } from "./pool.ts";
+import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, send } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
 import { encode } from "./values.ts";
 
@@ -296,7 +296,7 @@ export class Client {
 
   async #send(on: Pool, text: string, values: readonly Value[]): Promise<readonly Row[]> {
     const encoded = values.map((value) => typeof value === "string" ? encode(value) : value);
-    return Array.from(await sendOnce(on, text, encoded, this.#prepares));
+    return Array.from(await send(on, text, encoded, this.#prepares));
   }
 
   #createSessions(): Sessions {

@@ -103,21 +103,28 @@ export function createPool(
 }
 
 /**
- * Sends a statement. The driver would repeat one that the server hasn't prepared, among those that it has sent meanwhile: their
- * answers would be mixed up.
+ * Sends a statement, changed in two ways from what the driver does:
+ *
+ *  1. It is sent whole. The driver would ask for the types of the parameters of a new one, and send these after the reply. If the process
+ *     stood still in between, no timeout of the server would end its transaction, which holds locks.
+ *  2. It isn't repeated. The driver would repeat one that the server hasn't prepared, among those that it has sent meanwhile: their
+ *     answers would be mixed up.
  */
-export function sendOnce(
+export function send(
   on: Pool,
   text: string,
   values: readonly (string | number | null)[],
   prepare: boolean,
 ): PromiseLike<Iterable<Row>> {
   const query = on.unsafe(text, [...values], { prepare });
-  return Object.defineProperty(query, "retried", FAILED);
+  return Object.defineProperties(query, { describeFirst: WHOLE, retried: ONCE });
 }
 
+/** The driver notes here whether it asks for the types of the parameters first. */
+const WHOLE: PropertyDescriptor = { get: () => false, set() {} };
+
 /** The driver notes here why it repeats a statement, and then leaves out one that is cancelled. */
-const FAILED: PropertyDescriptor & ThisType<{ reject(error: unknown): void; cancelled: unknown }> = {
+const ONCE: PropertyDescriptor & ThisType<{ reject(error: unknown): void; cancelled: unknown }> = {
   get: () => undefined,
   set(error) {
     this.reject(error);
