@@ -44,13 +44,6 @@ export class Random {
     const chosen = list.filter(() => this.chance(probability));
     return chosen.length > 0 ? chosen : [this.pick(list)];
   }
-
-  /** Returns one of the names, each as often as its weight says. */
-  weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
-    const entries = Object.entries(weights) as [Name, number][];
-    let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
-    return (entries.find(([, weight]) => (left -= weight) < 0) ?? entries.at(-1)!)[0];
-  }
 }
 
 /**

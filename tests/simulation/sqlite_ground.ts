@@ -13,9 +13,9 @@ import { translate } from "../../src/store/sqlite/errors.ts";
 import { GroupCommit } from "../../src/store/sqlite/group_commit.ts";
 import { sqliteStore } from "../../src/store/sqlite/store.ts";
 import { Watch } from "../../src/store/sqlite/watch.ts";
-import { GROUP_LIMIT, NARROW } from "./jobs.ts";
 import type { Ground, LastState, StoreState } from "./ground.ts";
 import type { Link } from "./link.ts";
+import { CONSISTENCY as SHARED, forSqlite, LEFTOVERS } from "./queries.ts";
 import type { Machine, World } from "./world.ts";
 
 const PATH = ":memory:";
@@ -40,33 +40,9 @@ const CONSISTENCY = {
     AND grouped <> (SELECT coalesce(sum(size), 0) FROM queue AS of WHERE of.parent = queue.id)`,
   "a set knows its size":
     `SELECT place, size FROM set_size WHERE size <> (SELECT count(*) FROM member WHERE place = set_size.place)`,
-  "a batch counts its members": `SELECT id, total, pending FROM batch
-    WHERE total <> pending + dead + succeeded + failed + cancelled + expired + deleted OR pending < 0 OR waiting < 0 OR waiting > pending`,
-  "limits hold": `SELECT queue.name, count(*) AS leases FROM lease JOIN queue ON queue.id = lease.queue
-    WHERE queue.name = 'narrow' OR queue.name LIKE 'grouped|%' GROUP BY queue.id
-    HAVING leases > CASE queue.name WHEN 'narrow' THEN ${NARROW} ELSE ${GROUP_LIMIT} END`,
-  "a lock has a job":
-    `SELECT key, jid FROM unique_lock WHERE key NOT LIKE 'imported:%' AND jid NOT IN (SELECT jid FROM job WHERE jid IS NOT NULL)`,
+  ...forSqlite(SHARED),
 };
-
-/** Each finds what must not be when every job has ended and every worker has stopped. Dead jobs stay, with their steps. */
-const LEFTOVERS = {
-  "a lease": "SELECT job FROM lease",
-  "a lock": "SELECT key, jid FROM unique_lock WHERE key NOT LIKE 'imported:%'",
-  "a worker": "SELECT id FROM worker",
-  "a name of a worker": "SELECT name FROM worker_name",
-  "a command": "SELECT id FROM command",
-  "a debounced push": "SELECT key FROM debounce",
-  "a pending effect of a flow": "SELECT flow, source FROM flow_pending",
-  "a waiting node":
-    "SELECT flow_node.flow, name, state FROM flow_node JOIN batch ON batch.id = flow_node.flow WHERE payload IS NOT NULL AND dead = 0",
-  "a pending member": "SELECT id, pending FROM batch WHERE pending <> waiting OR pending > 0 AND dead = 0",
-  "a step": "SELECT jid, name FROM step WHERE jid NOT IN (SELECT jid FROM job)",
-  "a wait": "SELECT jid, name FROM step_wait WHERE jid NOT IN (SELECT jid FROM job)",
-  "a count of waits": `SELECT kind, count FROM step_waits
-    WHERE count <> (SELECT count(*) FROM step WHERE record LIKE '{"state":"waiting"%' AND coalesce(record ->> '$.kind', 'sleep') = kind)`,
-  "a migration": "SELECT id FROM departure",
-};
+const REMAINS = forSqlite(LEFTOVERS);
 
 /** One database. */
 interface Side {
@@ -121,7 +97,6 @@ export class SqliteGround implements Ground {
         sql: statementCache(database),
         watches: new Set(),
         changes: 0,
-
         committed: new Set(),
       };
     };
@@ -262,7 +237,7 @@ export class SqliteGround implements Ground {
   lookLast(): Promise<LastState> {
     const records = this.#rows("SELECT text FROM log WHERE name = 'cron:tick' ORDER BY number");
     return Promise.resolve({
-      left: this.#violated(LEFTOVERS),
+      left: this.#violated(REMAINS),
       signals: this.#rows("SELECT data FROM signal").map(({ data }) => Number(data)),
       records: records.map(({ text }) => JSON.parse(String(text))),
     });
