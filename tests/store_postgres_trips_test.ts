@@ -38,7 +38,7 @@ const TRIPS: Readonly<Record<string, number>> = {
   "series.add": 5,
   "series.read": 3,
   "steps.read": 1,
-  "steps.remember": 3,
+  "steps.remember": 1,
   "steps.wait": 6,
   "steps.signal": 5,
   "steps.waits": 1,

@@ -8,7 +8,6 @@ import { LeaseBook } from "../ops/lease_book.ts";
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import { maxEntries } from "../port/logs.ts";
 import { UnsweptKeys } from "../sql/push_keys.ts";
-import type { Value } from "../sql/body.ts";
 import { batchesPart } from "../sql/batches.ts";
 import { type Body, type Engine, lock, query } from "../sql/body.ts";
 import { classesPart } from "../sql/classes.ts";
@@ -29,7 +28,7 @@ import { resultsPart } from "../sql/results.ts";
 import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
 import { stats } from "../sql/stats.ts";
-import { findStep, markReturned, partsOf } from "../sql/step_rows.ts";
+import { markReturned } from "../sql/step_rows.ts";
 import { stepsPart } from "../sql/steps.ts";
 import { streamsPart } from "../sql/streams.ts";
 import { transferPart } from "../sql/transfer.ts";
@@ -43,6 +42,7 @@ import { health } from "./health.ts";
 import { HotVerbs, storing } from "./jobs.ts";
 import type { Access } from "./migrations.ts";
 import { promoteDue } from "./promote.ts";
+import { StepWrites } from "./step_writes.ts";
 import { transactionsPart } from "./transactions.ts";
 import { Vacuum } from "./vacuum.ts";
 import { Watch } from "./watch.ts";
@@ -87,6 +87,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
   const book = new LeaseBook();
   const floors = new Floors(() => client.clock.monotonic());
   const hot = new HotVerbs(runner, engine, book, floors, access === "push");
+  const stepWrites = new StepWrites(runner, engine);
   const promotion = createPromotion(engine, (limit, now) => promoteDue(engine, limit, now));
   const cron = new Cron(engine);
   const watch = new Watch(runner, { due: () => promotion.knownDue(), cron: () => cron.changesRead, floors }, log);
@@ -143,21 +144,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     cron,
     steps: {
       ...stepsPart(engine),
-      async remember({ worker, token, jid }, { name, record }) {
-        const [job, take] = partsOf(token);
-        return await engine.write(function* () {
-          const values: Value[] = [jid, name, record, job, take, worker];
-          const written = yield query(
-            `INSERT INTO step (jid, name, record) SELECT ?1, ?2, ?3 FROM lease
-             WHERE job = ?4 AND take = ?5 AND worker_id = ${workerIn("?6")}
-             ON CONFLICT (jid, name) DO UPDATE SET record = excluded.record
-             WHERE step.record NOT LIKE '{"state":"succeeded",%' RETURNING 1`,
-            values,
-          );
-          if (written.length > 0) return record;
-          return (yield* findStep({ worker, token, jid }, name))?.record ?? undefined;
-        });
-      },
+      remember: (lease, step) => stepWrites.add(lease, step),
     },
     streams: streamsPart(engine),
     batches: batchesPart(engine),
