@@ -86,8 +86,10 @@ export class StepWrites {
   }
 
   /** Returns the keys of the written steps. */
-  async #insert(writes: readonly StepWrite[]): Promise<ReadonlySet<string>> {
+  async #insert(together: readonly StepWrite[]): Promise<ReadonlySet<string>> {
     const { client, schema } = this.#runner;
+    // All workers write their jobs in one order: a worker that stood still may write those of another, which must not wait for each other.
+    const writes = together.toSorted((a, b) => compare(a.lease.jid, b.lease.jid));
     const parts = writes.map(({ lease }) => partsOf(lease.token));
     const rows = await client.run(
       `INSERT INTO ${schema}.step (jid, name, record)
@@ -110,6 +112,10 @@ export class StepWrites {
     );
     return new Set(rows.map(({ jid, name }) => keyOf(jid as string, name as string)));
   }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function keyOf(jid: string, name: string): string {
