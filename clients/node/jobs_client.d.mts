@@ -115,6 +115,37 @@ export interface Finished {
   payload?: Record<string, unknown>;
 }
 
+/** Options of a batch. Each callback is a job that is pushed at most once. */
+export interface BatchOptions {
+  name?: string;
+  tags?: readonly string[];
+  /** The webhooks that receive the end of the batch. */
+  notify?: string | readonly string[];
+  /** Pushed when every job has succeeded. */
+  success?: Job;
+  /** Pushed when every job has ended or is dead. */
+  complete?: Job;
+  /** Pushed when the first job has failed for good. */
+  death?: Job;
+  /** Pushed when the batch wasn't filled, or not in time. */
+  abandoned?: Job;
+  /** An open batch is abandoned without new jobs for this long. Default 1d. */
+  closeWithin?: number | string;
+  /** How long it is kept after its end. Default 7d. */
+  keepFor?: number | string;
+  /** The ID of a batch that counts this one as a member. */
+  parent?: string;
+}
+
+/** A batch that is being filled, or was. */
+export interface FilledBatch {
+  readonly id: string;
+  /** The number of jobs that are stored. */
+  readonly added: number;
+  /** The number of jobs that aren't, because another one has their unique lock or the place of their throttle. */
+  readonly duplicates: number;
+}
+
 /** An event of the log: its fields are those of `jobs events --json`. */
 export interface JobsEvent {
   /** Its position: the `after` of a later call. */
@@ -167,7 +198,7 @@ export class JobsClient {
   constructor(options: {
     /** The dashboard's address, such as `https://jobs.example.com`. Of a list, one by chance is used, and the next ones when it fails. */
     url: string | readonly string[];
-    /** A token of the role push or operator. */
+    /** A token of the role push, work or operator. */
     token?: string;
     /** How long one request may take, from connecting to the end of its reply. Default 10 s. */
     timeoutMs?: number;
@@ -187,6 +218,35 @@ export class JobsClient {
     jid: string,
     options?: { timeoutMs?: number; signal?: AbortSignal },
   ): Promise<Finished | undefined>;
+  /**
+   * Opens a batch, lets a function fill it, and closes it: its callbacks follow when its jobs have ended. If the function throws, the batch
+   * is abandoned. Needs a token of the role push, work or operator without limits.
+   */
+  batch(
+    options: BatchOptions,
+    fill: (
+      add: (
+        className: string,
+        args?: readonly unknown[],
+        options?: JobOptions,
+      ) => Promise<void>,
+      batch: FilledBatch,
+    ) => unknown,
+  ): Promise<FilledBatch>;
+  /**
+   * Cancels a job: removes a waiting one, and has a running one aborted. Needs a token of the role operator. Returns false if it has ended
+   * otherwise, is dead, or there is none.
+   */
+  cancel(jid: string): Promise<boolean>;
+  /**
+   * Sends a signal to the job that has waited longest for its key; without one, it is kept for the first that does. Needs a token of the role
+   * signal or operator. `reached` is the jid of the job. Isn't repeated after a lost reply, since it might arrive twice.
+   */
+  signal(
+    key: string,
+    data?: unknown,
+    options?: { keep?: boolean; keepFor?: number | string },
+  ): Promise<{ reached: string | undefined }>;
   /** Yields the events of the log, without limit. Needs a token of the role reader or operator. */
   events(options?: EventOptions): AsyncGenerator<JobsEvent, never>;
 }

@@ -100,6 +100,63 @@ export class JobsClient {
     if (batch.length > 0) yield* await this.#pushBatch(batch);
   }
 
+  /**
+   * Opens a batch, lets a function fill it, and closes it: its callbacks follow when its jobs have ended. If the function throws, the batch
+   * is abandoned. Needs a token of the role push, work or operator without limits.
+   *
+   * @param options `name`, `tags`, the callbacks `success`, `complete`, `death` and `abandoned`, `closeWithin`, `keepFor`, `parent`, `notify`
+   * @param fill receives `add(className, args, options)`, which resolves when there is room for more, and the batch
+   */
+  async batch(options, fill) {
+    if (typeof fill !== "function") {
+      throw new TypeError(
+        "Missing function: expected client.batch(options, async (add) => await add(className, args))",
+      );
+    }
+    const { id } = await this.#opened(options);
+    const members = new Members(id, (jobs) => this.pushMany(jobs));
+    try {
+      await fill((...job) => members.add(...job), members);
+      await members.close();
+    } catch (error) {
+      // If this fails, too, the server abandons the batch after `closeWithin`.
+      await this.#closeBatch(id, { abandon: true }).catch(() => {});
+      throw error;
+    }
+    await this.#closeBatch(id, {});
+    return members;
+  }
+
+  /**
+   * Cancels a job: removes a waiting one, and has a running one aborted. Needs a token of the role operator. Returns false if it has ended
+   * otherwise, is dead, or there is none.
+   */
+  async cancel(jid) {
+    try {
+      await this.#send("POST", `/jobs/${encodeURIComponent(jid)}/cancel`, "{}");
+      return true;
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      // The reply to an earlier attempt may have been lost.
+      const finished = await this.result(jid, { timeoutMs: 0 });
+      return finished?.state === "cancelled";
+    }
+  }
+
+  /**
+   * Sends a signal to the job that has waited longest for its key; without one, it is kept for the first that does. Needs a token of the
+   * role signal or operator. Returns `reached`, the jid of the job. Isn't repeated after a lost reply, since it might arrive twice.
+   *
+   * @param options `keep`: false refuses a key that no job waits for; `keepFor`: how long it is kept
+   */
+  async signal(key, data = true, options = {}) {
+    const body = JSON.stringify({ ...options, data });
+    const { reached } = await this.#send("POST", `/signals/${encodeURIComponent(key)}`, body, undefined, undefined, {
+      retries: 0,
+    });
+    return { reached };
+  }
+
   /** Waits until a job has ended, and returns its record; undefined if it hasn't ended in time. */
   async result(jid, { timeoutMs = 60_000, signal } = {}) {
     const deadline = performance.now() + timeoutMs;
@@ -186,21 +243,37 @@ export class JobsClient {
     }
   }
 
+  /** Opens a batch, once for all attempts. */
+  async #opened(options) {
+    const isOpened = ({ id }) => typeof id === "string" && id !== "";
+    const answer = await this.#send("POST", "/batches", JSON.stringify(options ?? {}), crypto.randomUUID(), isOpened);
+    this.#warn(answer);
+    return answer;
+  }
+
+  async #closeBatch(id, body) {
+    await this.#send("POST", `/batches/${encodeURIComponent(id)}/close`, JSON.stringify(body));
+  }
+
   async #pushBatch(batch) {
     const isComplete = ({ results }) =>
       Array.isArray(results) && results.length === batch.length && results.every(isResult);
     return (await this.#pushOnce(JSON.stringify(batch), crypto.randomUUID(), isComplete)).results;
   }
 
-  /** Sends a push. Emits each warning of its response once, for example that no worker has registered the class. */
   async #pushOnce(body, key, isExpected) {
     const answer = await this.#send("POST", "/jobs", body, key, isExpected);
+    this.#warn(answer);
+    return answer;
+  }
+
+  /** Emits each warning of a response once, for example that no worker has registered the class. */
+  #warn(answer) {
     for (const warning of Array.isArray(answer.warnings) ? answer.warnings : []) {
       if (typeof warning !== "string" || this.#warned.has(warning)) continue;
       this.#warned.add(warning);
       process.emitWarning(warning, "JobsWarning");
     }
-    return answer;
   }
 
   /** Sends a request, and repeats it after a temporary failure. No attempt begins after the deadline. */
@@ -210,7 +283,7 @@ export class JobsClient {
     body,
     key,
     isExpected = () => true,
-    { timeoutMs = this.#timeoutMs, extraMs = 0, signal, deadline = Infinity } = {},
+    { timeoutMs = this.#timeoutMs, extraMs = 0, signal, deadline = Infinity, retries = this.#retries } = {},
   ) {
     for (let attempt = 0;; attempt++) {
       let error;
@@ -223,7 +296,7 @@ export class JobsClient {
       // A reply that was cut off may be complete the next time.
       const isTransient = error.status === undefined || TRANSIENT.has(error.status) || error.isCut;
       const delayMs = error.retryAfterMs ?? Math.min(5_000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
-      if (!isTransient || attempt >= this.#retries || performance.now() + delayMs >= deadline) throw error;
+      if (!isTransient || attempt >= retries || performance.now() + delayMs >= deadline) throw error;
       await pause(delayMs, signal);
     }
   }
@@ -312,6 +385,50 @@ export class JobsClient {
     const retryAfter = Number(response.headers.get("retry-after"));
     if (retryAfter > 0) error.retryAfterMs = Math.min(60_000, retryAfter * 1_000);
     throw error;
+  }
+}
+
+/** The jobs that are added to a batch. They are pushed by the thousand. */
+class Members {
+  /** How many jobs it has stored, and how many it hasn't, because another job has their unique lock or the place of their throttle. */
+  added = 0;
+  duplicates = 0;
+  #push;
+  #jobs = [];
+  #sending = Promise.resolve();
+  #isClosed = false;
+
+  constructor(id, push) {
+    this.id = id;
+    this.#push = push;
+  }
+
+  async add(className, args = [], options = {}) {
+    if (this.#isClosed) throw new TypeError(`Can't add to batch "${this.id}": it is closed; await what adds to it`);
+    this.#jobs.push({ ...options, class: className, args, batch: this.id });
+    if (this.#jobs.length >= MAX_BATCH) await this.#flush();
+  }
+
+  async close() {
+    await this.#flush();
+    this.#isClosed = true;
+  }
+
+  #flush() {
+    const jobs = this.#jobs;
+    this.#jobs = [];
+    this.#sending = this.#sending.then(() => this.#send(jobs));
+    // An addition that isn't awaited: the next one fails, too.
+    this.#sending.catch(() => {});
+    return this.#sending;
+  }
+
+  async #send(jobs) {
+    for await (const { jid, refused, duplicateOf, throttledBy } of this.#push(jobs)) {
+      if (jid !== undefined) this.added++;
+      else if (duplicateOf !== undefined || throttledBy !== undefined) this.duplicates++;
+      else throw new JobsError(`Job not added to batch "${this.id}": ${refused}`, { code: "invalid" });
+    }
   }
 }
 

@@ -13,6 +13,7 @@ lost answer stores its jobs once.
 """
 
 import asyncio
+import contextlib
 import datetime
 import http.client
 import inspect
@@ -36,7 +37,7 @@ import warnings
 from typing import Any, AsyncIterator, Callable, Dict, Iterable, Iterator, List, Optional, Union
 
 __all__ = [
-    *("JobsClient", "JobsError", "JobsWarning"),
+    *("JobsClient", "JobsError", "JobsWarning", "OpenBatch"),
     *("Worker", "job", "JobContext", "Discard", "Kill", "Snooze", "Aborted"),
     *("Step", "StepFailed", "AttemptEnded"),
 ]
@@ -195,6 +196,59 @@ class JobsClient:
         if batch:
             yield from self._push_batch(batch)
 
+    @contextlib.contextmanager
+    def batch(self, **options: Any) -> Iterator["OpenBatch"]:
+        """Opens a batch that the block fills, and closes it: its callbacks follow when its jobs have ended.
+
+            with jobs.batch(name="import 42", success={"class": "Notify", "args": [42]}) as batch:
+                for row in rows:
+                    batch.add("ImportRow", [row])
+
+        If the block raises an error, the batch is abandoned. Needs a token of the role push, work or operator without limits.
+
+        Options: name, tags, notify, closeWithin, keepFor, parent; the callbacks success, complete, death and abandoned.
+        """
+        answer = self._send("POST", "/batches", options, str(uuid.uuid4()), _is_opened)
+        _warn(answer, 4)
+        path = f"/batches/{urllib.parse.quote(answer['id'], safe='')}/close"
+        batch = OpenBatch(answer["id"], self.push_many)
+        try:
+            yield batch
+            batch._close()
+        except BaseException:
+            try:
+                self._send("POST", path, {"abandon": True}, None, _any_reply)
+            except JobsError:
+                pass  # The server abandons it after closeWithin.
+            raise
+        self._send("POST", path, {}, None, _any_reply)
+
+    def cancel(self, jid: str) -> bool:
+        """Cancels a job: removes a waiting one, and has a running one aborted. Needs a token of the role operator.
+
+        Returns False if it has ended otherwise, is dead, or there is none.
+        """
+        try:
+            self._send("POST", f"/jobs/{urllib.parse.quote(jid, safe='')}/cancel", {}, None, _any_reply)
+            return True
+        except JobsError as error:
+            if error.status != 404:
+                raise
+            # The reply to an earlier attempt may have been lost.
+            finished = self.result(jid, timeout=0)
+            return finished is not None and finished["state"] == "cancelled"
+
+    def signal(self, key: str, data: Any = True, **options: Any) -> Optional[str]:
+        """Sends a signal to the job that has waited longest for its key; without one, it is kept for the first that does.
+
+        Returns the jid of the job; None if the signal is kept. Needs a token of the role signal or operator. Isn't repeated after a
+        lost reply, since it might arrive twice.
+
+        Options: keep=False refuses a key that no job waits for; keepFor: how long it is kept.
+        """
+        path = f"/signals/{urllib.parse.quote(key, safe='')}"
+        return self._send("POST", path, {**options, "data": data}, None, _any_reply, retries=0).get("reached")
+
     def result(self, jid: str, timeout: float = 60) -> Optional[Dict[str, Any]]:
         """Waits until a job has ended, and returns its record; None if it hasn't ended in time."""
         deadline = time.monotonic() + timeout
@@ -273,9 +327,7 @@ class JobsClient:
 
     def _push_once(self, body: Any, key: Optional[str], is_expected: _Check) -> Dict[str, Any]:
         answer = self._send("POST", "/jobs", body, key, is_expected)
-        found = answer.get("warnings")
-        for warning in found if isinstance(found, list) else ():
-            warnings.warn(str(warning), JobsWarning, stacklevel=3)
+        _warn(answer, 4)
         return answer
 
     def _send(
@@ -287,8 +339,10 @@ class JobsClient:
         is_expected: _Check,
         extra: float = 0,
         deadline: float = float("inf"),
+        retries: Optional[int] = None,
     ) -> Dict[str, Any]:
         """Sends a request, and repeats it after a temporary failure. No attempt begins after the deadline."""
+        limit = self._retries if retries is None else retries
         attempt = 0
         while True:
             url = self._servers.current
@@ -299,7 +353,7 @@ class JobsClient:
             except JobsError as error:
                 self._servers.failed(url, error)
                 delay = error.retry_after or min(5.0, 0.1 * 2**attempt) * random.uniform(0.5, 1)
-                if not error.is_transient or attempt >= self._retries or time.monotonic() + delay >= deadline:
+                if not error.is_transient or attempt >= limit or time.monotonic() + delay >= deadline:
                     raise
             time.sleep(delay)
             attempt += 1
@@ -340,6 +394,58 @@ class JobsClient:
         # A reply that was cut off may be complete the next time.
         invalid.is_transient = is_cut
         raise invalid
+
+
+class OpenBatch:
+    """A batch that is being filled: add pushes a job into it, together with others.
+
+    added: how many jobs are stored.
+    duplicates: how many aren't, because another job has their unique lock or the place of their throttle.
+    """
+
+    def __init__(self, id: str, push: Callable[[Iterable[Dict[str, Any]]], Iterator[Dict[str, Any]]]):
+        self.id = id
+        self.added = 0
+        self.duplicates = 0
+        self._push = push
+        self._jobs: List[Dict[str, Any]] = []
+        self._is_closed = False
+
+    def add(self, class_: str, args: Iterable[Any] = (), **options: Any) -> None:
+        """Adds a job. Options are those of JobsClient.push."""
+        if self._is_closed:
+            raise RuntimeError(f'Cannot add to batch "{self.id}": it is closed; open another one')
+        self._jobs.append({**options, "class": class_, "args": list(args), "batch": self.id})
+        if len(self._jobs) >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        jobs, self._jobs = self._jobs, []
+        for result in self._push(jobs):
+            if "jid" in result:
+                self.added += 1
+            elif "duplicateOf" in result or "throttledBy" in result:
+                self.duplicates += 1
+            else:
+                raise JobsError(f'Job not added to batch "{self.id}": {result["refused"]}', "invalid")
+
+    def _close(self) -> None:
+        self._flush()
+        self._is_closed = True
+
+
+def _warn(answer: Dict[str, Any], depth: int) -> None:
+    found = answer.get("warnings")
+    for warning in found if isinstance(found, list) else ():
+        warnings.warn(str(warning), JobsWarning, stacklevel=depth)
+
+
+def _any_reply(reply: Dict[str, Any]) -> bool:
+    return True
+
+
+def _is_opened(reply: Dict[str, Any]) -> bool:
+    return isinstance(reply.get("id"), str) and reply["id"] != ""
 
 
 def _is_pushed(reply: Dict[str, Any]) -> bool:

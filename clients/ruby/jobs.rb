@@ -471,6 +471,57 @@ module Jobs
       end
     end
 
+    # Opens a batch that the block fills, and closes it: its callbacks follow when its jobs have ended. Returns the batch.
+    #
+    #   jobs.batch(name: "import 42", success: { class: "Notify", args: [42] }) do |batch|
+    #     rows.each { |row| batch.add("ImportRow", [row]) }
+    #   end
+    #
+    # If the block raises an error, the batch is abandoned. Needs a token of the role push, work or operator without limits.
+    # options: name, tags, notify, closeWithin, keepFor, parent; the callbacks success, complete, death and abandoned.
+    def batch(**options)
+      raise ArgumentError, "Missing block: expected jobs.batch(name: …) { |batch| batch.add(…) }" unless block_given?
+
+      text = Json.text(options.transform_values { |value| Json.seconds(value) })
+      key = SecureRandom.uuid
+      answer = send_post("/batches", text, key: key) { |reply| reply["id"].is_a?(String) && !reply["id"].empty? }
+      tell(answer)
+      closing = "/batches/#{escape(answer['id'])}/close"
+      batch = OpenBatch.new(answer["id"], self)
+      begin
+        yield batch
+        batch.close
+      rescue Exception # Also what ends the thread.
+        abandon(closing)
+        raise
+      end
+      send_post(closing, "{}")
+      batch
+    end
+
+    # Cancels a job: removes a waiting one, and has a running one aborted. Needs a token of the role operator. Returns false if it has
+    # ended otherwise, is dead, or there is none.
+    def cancel(jid)
+      send_post("/jobs/#{escape(jid)}/cancel", "{}")
+      true
+    rescue Error => e
+      raise unless e.status == 404
+
+      # The reply to an earlier attempt may have been lost.
+      finished = result(jid, timeout: 0)
+      !finished.nil? && finished["state"] == "cancelled"
+    end
+
+    # Sends a signal to the job that has waited longest for its key; without one, it is kept for the first that does. Returns the jid of
+    # the job; nil if the signal is kept. Needs a token of the role signal or operator. Isn't repeated after a lost reply, since it might
+    # arrive twice.
+    #
+    # options: keep: false refuses a key that no job waits for; keepFor: how long it is kept.
+    def signal(key, data = true, **options)
+      body = Json.text({ **options.transform_values { |value| Json.seconds(value) }, data: data })
+      send_post("/signals/#{escape(key)}", body, retries: 0)["reached"]
+    end
+
     # Waits until a job has ended, and returns its record; nil if it hasn't ended in time.
     def result(jid, timeout: 60)
       deadline = Jobs.now + timeout
@@ -478,7 +529,7 @@ module Jobs
         left = [0.0, deadline - Jobs.now].max
         wait = [MAX_WAIT, left].min
         query = wait.positive? ? "?wait=#{(wait * 1000).to_i + 1}ms" : ""
-        path = "/jobs/#{URI.encode_www_form_component(jid).gsub('+', '%20')}/result#{query}"
+        path = "/jobs/#{escape(jid)}/result#{query}"
         finished = repeat(deadline) do |line|
           line.request("GET", path, timeout: @timeout + wait) do |reply|
             reply.key?("finished") && (reply["finished"].nil? || reply["finished"].is_a?(Hash))
@@ -536,21 +587,40 @@ module Jobs
     private
 
     def post(body, key, &expected)
-      answer = repeat { |line| line.request("POST", "/jobs", body: body, key: key, timeout: @timeout, &expected) }
-      found = answer["warnings"].is_a?(Array) ? answer["warnings"].map(&:to_s) : []
-      fresh = @lock.synchronize { found.select { |text| @warned[text].nil? && @warned[text] = true } }
-      fresh.each { |text| @on_warning.call(text) }
+      answer = send_post("/jobs", body, key: key, &expected)
+      tell(answer)
       answer
     end
 
+    def send_post(path, body, key: nil, retries: @retries, &expected)
+      repeat(retries: retries) { |line| line.request("POST", path, body: body, key: key, timeout: @timeout, &expected) }
+    end
+
+    def abandon(closing)
+      send_post(closing, '{"abandon":true}')
+    rescue Error
+      # The server abandons it after closeWithin.
+    end
+
+    def escape(text)
+      URI.encode_www_form_component(text).gsub("+", "%20")
+    end
+
+    # Passes on each warning once.
+    def tell(answer)
+      found = answer["warnings"].is_a?(Array) ? answer["warnings"].map(&:to_s) : []
+      fresh = @lock.synchronize { found.select { |text| @warned[text].nil? && @warned[text] = true } }
+      fresh.each { |text| @on_warning.call(text) }
+    end
+
     # Sends a request, and repeats it after a temporary failure. No attempt begins after the deadline.
-    def repeat(deadline = Float::INFINITY)
+    def repeat(deadline = Float::INFINITY, retries: @retries)
       attempt = 0
       begin
         yield Line.new(@servers, @token)
       rescue Error => e
         delay = e.retry_after || [5.0, 0.1 * (2**attempt)].min * rand(0.5..1.0)
-        raise if !e.transient? || attempt >= @retries || Jobs.now + delay >= deadline
+        raise if !e.transient? || attempt >= retries || Jobs.now + delay >= deadline
 
         sleep(delay)
         attempt += 1
@@ -564,6 +634,47 @@ module Jobs
 
     def result?(value)
       value.is_a?(Hash) && (pushed?(value) || value["refused"].is_a?(String))
+    end
+  end
+
+  # A batch that is being filled: add pushes a job into it, together with others. added: how many jobs are stored. duplicates: how many
+  # aren't, because another job has their unique lock or the place of their throttle.
+  class OpenBatch
+    attr_reader :id, :added, :duplicates
+
+    def initialize(id, client)
+      @id = id
+      @client = client
+      @jobs = []
+      @added = @duplicates = 0
+    end
+
+    # Adds a job. Options are those of Client#push.
+    def add(class_name, args = [], **options)
+      raise ArgumentError, "Can't add to batch #{@id.inspect}: it is closed; open another one" if @closed
+
+      @jobs << { **options, class: class_name.to_s, args: args.to_a, batch: @id }
+      flush if @jobs.size >= Client::BATCH
+      nil
+    end
+
+    # Stores the rest.
+    def close
+      flush
+      @closed = true
+    end
+
+    private
+
+    def flush
+      jobs = @jobs
+      @jobs = []
+      @client.push_many(jobs) do |result|
+        if result["jid"] then @added += 1
+        elsif result["duplicateOf"] || result["throttledBy"] then @duplicates += 1
+        else raise Error.new("Job not added to batch #{@id.inspect}: #{result['refused']}", code: "invalid")
+        end
+      end
     end
   end
 

@@ -6,6 +6,7 @@
 import { BATCH_EVENTS, type BatchEvent, COUNTED_FIELD, type MemberLease } from "../job/batch.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { JidMaker } from "../job/jid.ts";
+import { idKey } from "../job/push_keys.ts";
 import { setFields } from "../job/raw.ts";
 import { readSpan } from "../job/time.ts";
 import {
@@ -23,6 +24,7 @@ import { Batch, type BatchServices } from "./batch.ts";
 import { BatchError, batchRefusal, cancelRefusal, retryRefusal } from "./batch_errors.ts";
 import { JOB_EXAMPLE } from "./json_object.ts";
 import { checkListRequest, type ListRequest } from "./list_request.ts";
+import { uniqueKey, UsedId } from "./unique.ts";
 import { type BatchOptions, checkBatchOptions } from "./batch_options.ts";
 
 /** A batch with its counters. */
@@ -55,6 +57,23 @@ export class Batches {
     const id = this.newId();
     await this.#open(options ?? {}, by, { id });
     return new Batch(id, this.#services);
+  }
+
+  /**
+   * @internal Opens a batch, unless an earlier call has opened one with the same key.
+   *
+   * @throws {UsedId} if that one had other options
+   */
+  async openOnce(
+    options: BatchOptions,
+    key: string,
+    text: string,
+  ): Promise<{ readonly id: string; readonly existed: boolean }> {
+    const id = this.newId();
+    const once: OnceKey = { ...idKey("batch", key, undefined)!, fingerprint: uniqueKey("batch", "", text) };
+    const opened = await this.#open(options, undefined, { id, once });
+    if (opened?.differs) throw new UsedId(once, opened.first);
+    return { id: opened?.first ?? id, existed: opened !== undefined };
   }
 
   /** @internal Returns a new ID. It sorts by age. */

@@ -15,18 +15,22 @@ export function uniqueKey(className: string, queue: string, text: string): strin
   return nodeCrypto().createHash("sha256").update(`${JSON.stringify([className, queue])}${text}`).digest("base64url");
 }
 
-/** A push with the `id` of another one that had another class, queue or arguments, or other nodes. */
+/** The former use of an ID, by the kind of its key. */
+const USED: Readonly<Record<string, (first: string) => string>> = {
+  id: (first) => `job "${first}" was pushed with it, and with another class, queue or arguments`,
+  flow: (first) => `flow "${first}" was pushed with it, and with another name or other nodes`,
+  batch: (first) => `batch "${first}" was opened with it, and with other options`,
+};
+
+/** A push with the `id` of another one that had another class, queue or arguments, other nodes, or other options of a batch. */
 export class UsedId extends InvalidPayload {
   /**
    * Creates the error.
    *
-   * @param first the jid of the job, or the ID of the flow, that was stored with the key
+   * @param first the jid of the job, or the ID of the flow or batch, that was stored with the key
    */
   constructor({ key }: OnceKey, first: string) {
-    const [, kind, id] = /^(id|flow):(.*)$/s.exec(key) ?? [];
-    const expected = kind === "flow"
-      ? `a new one: flow "${first}" was pushed with it, and with another name or other nodes`
-      : `a new one: job "${first}" was pushed with it, and with another class, queue or arguments`;
-    super("id", id ?? key, expected);
+    const [, kind = "id", id = key] = /^(id|flow|batch):(.*)$/s.exec(key) ?? [];
+    super("id", id, `a new one: ${USED[kind]!(first)}`);
   }
 }

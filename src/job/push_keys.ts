@@ -113,7 +113,7 @@ const DEFAULT_WITHIN_S = 86_400;
  * @throws {InvalidPayload} if there is a `within` without an `id`
  */
 export function idKey(
-  kind: "id" | "flow",
+  kind: "id" | "flow" | "batch",
   id: string | undefined,
   within: number | string | undefined,
 ): { readonly key: string; readonly ttlMs: number } | undefined {

@@ -24,8 +24,9 @@ for (const [page, languages] of Object.entries(ON_PAGE)) {
         await Deno.copyFile(`${ROOT}clients/${client}`, `${bench.folder}/${client.split("/")[1]}`);
       }
       const programs = blocks.filter((block) => block.language === language && block.file === undefined);
-      assertEquals(programs.length, 1);
-      const text = programs[0]!.text.replace(`from "jobs-client"`, `from "./jobs_client.mjs"`)
+      assert(programs.length > 0);
+      // A later block continues the first one.
+      const text = programs.map(({ text }) => text).join("\n").replace(`from "jobs-client"`, `from "./jobs_client.mjs"`)
         .replace(`"http://127.0.0.1:7433"`, `"${url}"`)
         .replace(`"http://127.0.0.1:7433/`, `"${url}/`).replace(`{ in: "5s"`, `{ in: "0s"`).replace(
           `in_="5s"`,

@@ -16,7 +16,7 @@ import { cancelMembers, retryMembers } from "../../store/ops/batches.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import { map, object, optional } from "../shapes/shape.ts";
 import { any, boolean, choice, integer, span, text } from "../shapes/values.ts";
-import { action, type AnyAction, type ClientTools, Refused } from "./action.ts";
+import { action, type AnyAction, type ClientTools, Refused, type Tools } from "./action.ts";
 import { changedShape, documented } from "./inputs.ts";
 import { WARNINGS, warningsOf } from "./warnings.ts";
 
@@ -53,11 +53,22 @@ export async function findBatch(
   throw new Refused("missing", `${name} "${id.slice(0, 80)}" not found: ${why}`);
 }
 
+/** @throws {Refused} if the author may push some jobs alone: callbacks may be of other classes and queues */
+async function checkUnlimited({ bounds }: Pick<ClientTools, "bounds">): Promise<void> {
+  if (await bounds?.([{}]) === undefined) return;
+  throw new Refused(
+    "forbidden",
+    "A token that is limited to classes or queues has no batches: expected one without limits",
+  );
+}
+
 /** Opens a batch. */
 export const openBatch = action({
   name: "batch open",
   about: "Opens a batch. POST /jobs adds jobs with its ID as batch",
   path: "/batches",
+  key: "key",
+  access: "push",
   isFrequent: true,
   takes: documented(object("", {
     name: optional(text("")),
@@ -65,13 +76,24 @@ export const openBatch = action({
     abandoned: optional(any("a job to push when the batch wasn't closed in time")),
     closeWithin: optional(span("an open batch is abandoned without new jobs for this long; default 1d")),
   })),
-  gives: object("", { id: text(""), warnings: WARNINGS }),
-  status: () => 201,
-  deed: (_, out) => out && { target: `batch:${out.id}` },
-  run: async ({ client }: ClientTools, { document }) => {
+  gives: object("", {
+    id: text(""),
+    existed: optional(boolean("an earlier request with the same Idempotency-Key opened the batch")),
+    warnings: WARNINGS,
+  }),
+  status: ({ existed }) => existed ? 200 : 201,
+  deed: (_, out) => out && !out.existed ? { target: `batch:${out.id}` } : undefined,
+  run: async (tools: ClientTools, { document, key }) => {
+    await checkUnlimited(tools);
+    const { client } = tools;
     const options = parseBatchOptions(document);
-    const { id } = await client.batches.open(options);
-    return { id, ...warningsOf(client, callbackClasses(options)) };
+    const opening = key === undefined ? client.batches.open(options) : client.batches.openOnce(options, key, document);
+    const { id, existed = false } = await (opening as Promise<{ readonly id: string; readonly existed?: boolean }>)
+      .catch((cause) => {
+        if (!(cause instanceof UsedId)) throw cause;
+        throw new Refused("conflict", `Batch not opened: ${cause.message}`, { field: cause.field, cause });
+      });
+    return { id, ...(existed ? { existed } : warningsOf(client, callbackClasses(options))) };
   },
 });
 
@@ -85,14 +107,24 @@ export const closeBatch = action({
   name: "batch close",
   about: "Closes a batch: its callbacks follow when its jobs have ended",
   path: "/batches/{id}/close",
+  access: "push",
   isFrequent: true,
-  takes: ID,
+  takes: object("", {
+    id: text(""),
+    abandon: optional(
+      boolean("true: abandons it, because not all of its jobs could be added. Its callback `abandoned` follows"),
+    ),
+  }),
   gives: object("", { closed: boolean(""), alreadyClosed: optional(boolean("it was closed before")) }),
-  deed: ({ id }) => ({ target: `batch:${id}` }),
-  run: async (tools, { id }) => {
+  deed: ({ id, abandon }) => ({ target: `batch:${id}`, ...(abandon && { details: "abandoned" }) }),
+  run: async (tools: Tools & Pick<ClientTools, "bounds">, { id, abandon = false }) => {
+    await checkUnlimited(tools);
     await findBatch(tools, "batch", id);
-    const { done = false, closedAs } = await tools.store.batches.close(id, "closed") ?? {};
-    if (closedAs !== "closed") throw new Refused("conflict", `Can't close batch "${id}": it was ${closedAs}`);
+    const as = abandon ? "abandoned" : "closed";
+    const { done = false, closedAs } = await tools.store.batches.close(id, as) ?? {};
+    if (closedAs !== as) {
+      throw new Refused("conflict", `Can't ${abandon ? "abandon" : "close"} batch "${id}": it was ${closedAs}`);
+    }
     return { closed: true, ...(!done && { alreadyClosed: true }) };
   },
 });
