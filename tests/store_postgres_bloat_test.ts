@@ -17,7 +17,7 @@ import { DIALECT, Runner } from "../src/store/postgres/engine.ts";
 import { health } from "../src/store/postgres/health.ts";
 import { Vacuum } from "../src/store/postgres/vacuum.ts";
 import { entriesWithJid } from "../src/store/sql/entries.ts";
-import { jid, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
+import { jid, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
 import { schedulerOf } from "./support/cron_lab.ts";
 import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
@@ -67,6 +67,14 @@ Deno.test("finds a job by its jid with a plan that isn't compiled, before the ta
   assert(cost < Number(limit!["cost"]), `cost ${cost}, compiled from ${limit!["cost"]} on`);
   assertEquals((await store.jobs.find([jid(20_000)])).length, 1);
 });
+
+/** Returns how much of a table was read, when all sessions have ended: they report it then. */
+async function readOf(database: string, table: string, column: string): Promise<number> {
+  const sessions =
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+  await until(async () => await server.sql(sessions, database) === "0", () => "the sessions have ended");
+  return Number(await server.sql(`SELECT ${column} FROM pg_stat_user_tables WHERE relname = '${table}'`, database));
+}
 
 Deno.test("names the session that keeps dead rows, idle after a write, and the statement that ends it", async () => {
   await using place = await open();
@@ -202,4 +210,32 @@ Deno.test("24 hours of cron runs, records and retries leave the tables as large 
   for (const [table, bytes] of Object.entries(late)) {
     assert(bytes <= early[table]! + 65_536, `${table}: ${early[table]} bytes after 6 hours, ${bytes} after 24`);
   }
+});
+
+Deno.test("takes find their groups by an index, also with plans that were made for a few groups", async () => {
+  const name = await server.create();
+  const url = server.url(name);
+  const pushTo = async (groups: readonly number[]) => {
+    await using pusher = await openStore(url);
+    await pusher.jobs.enqueue(groups.map((n) => {
+      const group = `g${n}`;
+      return job(n, { group, payload: setFields(job(n).payload, { group: `"${group}"` }) });
+    }));
+  };
+  {
+    await using store = await openStore(url);
+    const worker = await register(store);
+    const take = async () => assertEquals((await takeUpTo(store, worker, 1)).length, 1);
+    await pushTo(Array.from({ length: 30 }, (_, i) => i % 3));
+    for (let i = 0; i < 10; i++) await take();
+    await pushTo(Array.from({ length: 1_000 }, (_, i) => 100 + i));
+    for (let i = 0; i < 10; i++) await take();
+  }
+  // A session reports what it has read when it ends.
+  const sessions =
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+  await until(async () => await server.sql(sessions, name) === "0", () => "the sessions have ended");
+  const read = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'queue_row'";
+  const rows = Number(await server.sql(read, name));
+  assert(rows < 1_000, `${rows} rows of queues and groups were read without an index`);
 });

@@ -53,6 +53,11 @@ export interface TransactionOptions {
 const REPLY_TIMEOUT_MS = 30_000;
 /** A handler may block the event loop in the middle of a transaction. */
 const IDLE_TIMEOUT_MS = 5_000;
+/**
+ * Bodies find rows by keys. The planner would read small tables whole, and a plan is kept when its tables have grown, until these are
+ * analyzed. Compiling a plan takes longer than running it.
+ */
+const BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off";
 const MIN_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1_000;
 /** Without a reason, an abort creates an exception with its stack: a twentieth of the processor time of a statement. */
@@ -178,7 +183,7 @@ export class Client {
       // The texts of `begin` have no parameters: they are one message.
       const started = await answered((connection) =>
         connection.unsafe(
-          `BEGIN ISOLATION LEVEL ${isolation}; SET LOCAL idle_in_transaction_session_timeout = ${
+          `BEGIN ISOLATION LEVEL ${isolation}; ${BY_INDEX}; SET LOCAL idle_in_transaction_session_timeout = ${
             this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS
           };${mark === undefined ? "" : `${insertMark(mark, 0)};`} SELECT ${begin}`,
         )
