@@ -239,3 +239,14 @@ Deno.test("takes find their groups by an index, also with plans that were made f
   const rows = Number(await server.sql(read, name));
   assert(rows < 1_000, `${rows} rows of queues and groups were read without an index`);
 });
+
+Deno.test("a search reads each queue once, not once for each job that it finds", async () => {
+  const name = await server.create();
+  {
+    await using store = await openStore(server.url(name));
+    await store.jobs.enqueue(Array.from({ length: 300 }, (_, i) => job(i, { queue: `q${i}` })));
+    assertEquals((await store.jobs.find({ text: "HardJob", limit: 1_000 })).length, 300);
+  }
+  const reads = await readOf(name, "queued", "seq_scan + idx_scan");
+  assert(reads < 3_000, `${reads} reads`);
+});

@@ -17,6 +17,10 @@ export const DIALECT: Dialect = {
   fieldOf: (field) => `field_of(payload, '${field}')`,
   eventBody: (members) => `event_body(payload, jid, ${members})`,
   isIn: (select) => `= ANY (ARRAY(${select}))`,
+  // `OFFSET 0` keeps the order of the join: the planner would read the whole table.
+  queuedBetween: (first, last) =>
+    `SELECT job, name AS queue FROM queue_row CROSS JOIN LATERAL (
+       SELECT job FROM queued WHERE queue = queue_row.id AND job BETWEEN ${first} AND ${last} OFFSET 0) AS there`,
   isStored: "true",
   skipLocked: "FOR UPDATE SKIP LOCKED",
 };

@@ -51,6 +51,8 @@ export interface Dialect {
   eventBody(members: string): string;
   /** Returns a condition on the column before it: its value is among those of a `SELECT`, which is read first. */
   isIn(select: string): string;
+  /** Returns a `SELECT` of the jobs in queues whose IDs are between two values: `job`, and the name of its `queue`. Reads each queue once. */
+  queuedBetween(first: string, last: string): string;
   /** A condition on a row of `job`: the job hasn't ended. Ended ones are removed later where a store says so. */
   readonly isStored: string;
   /** The end of a `SELECT` that skips the rows that another transaction has locked, and locks the others. */

@@ -44,6 +44,8 @@ export const DIALECT: Dialect = {
       EVENT_FIELDS.map((name) => `'${name}', payload -> '$.${name}'`).join(", ")
     }) ELSE json_object('jid', jid) END, 2)`,
   isIn: (select) => `IN (${select})`,
+  queuedBetween: (first, last) =>
+    `SELECT job, name AS queue FROM queue CROSS JOIN queued ON queued.queue = queue.id AND job BETWEEN ${first} AND ${last}`,
   isStored: "id NOT IN (SELECT job FROM ended)",
   skipLocked: "",
 };
