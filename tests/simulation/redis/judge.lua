@@ -45,9 +45,8 @@ for _, key in ipairs(leases) do
     end
   end
 end
-for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do
-  if worker ~= 'cancelled' then workers[#workers + 1] = worker end
-end
+-- `cancelled` isn't a worker: it has the leases of cancelled jobs, and disappears with the second rescue after them.
+for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do workers[#workers + 1] = worker end
 table.sort(jobs, function(a, b) return a.jid < b.jid end)
 local NUMBERS = { 'total', 'pending', 'dead', 'succeeded', 'failed', 'cancelled', 'expired', 'deleted', 'waiting' }
 for _, key in ipairs(keys('jobs:batch:*')) do
