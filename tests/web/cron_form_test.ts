@@ -239,3 +239,29 @@ onBothStores("the API adds, pauses, resumes and removes many entries", async ({ 
     ["cron add", "121 entries", 121],
   ]);
 });
+
+onBothStores(
+  "an entry whose name has its owner before a slash is paused, found by that prefix, and removed",
+  async (site) => {
+    const crontab = new Crontab({ store: site.store, client: new Client({ store: site.store }) });
+    for (const name of ["acme/report", "acme/invoices", "acmeco/report"]) {
+      await crontab.add({ name, every: "1d", class: "Report", tags: ["reports"] });
+    }
+    const someone = site.visitor();
+    const page = (await someone.visit("/cron?prefix=acme%2F")).text;
+    for (const name of ["acme/report", "acme/invoices"]) {
+      assertStringIncludes(
+        page,
+        `/cron/${encodeURIComponent(name)}"`,
+      );
+    }
+    assert(!page.includes("acmeco"));
+    assertStringIncludes((await someone.visit("/cron/acme%2Freport")).text, "acme/report");
+    await someone.submit("/cron/acme%2Freport/pause", {}, "/cron/acme%2Freport");
+    assertEquals((await crontab.get("acme/report"))?.state?.paused, true);
+    assertEquals((await someone.api("GET", "/cron/acme%2Freport")).value.entry.paused, true);
+    const { value } = await someone.api("POST", "/cron-bulk/remove", { prefix: "acme/", confirm: true });
+    assertEquals(value.count, 2);
+    assertEquals((await crontab.page()).entries.map(({ name }) => name), ["acmeco/report"]);
+  },
+);
