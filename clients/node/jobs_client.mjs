@@ -70,7 +70,8 @@ export class JobsClient {
    * @param {{ url: string | string[], token?: string, timeoutMs?: number, retries?: number, fetch?: typeof fetch }} options
    * `url`: of several servers on one store, one by chance is used, and the next ones when it fails
    */
-  constructor({ url, token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch }) {
+  constructor({ url, token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch, ...unknown }) {
+    refuseUnknown(unknown, "new JobsClient", ["url", "token", "timeoutMs", "retries", "fetch"]);
     this.#servers = serversOf(url);
     this.#headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
     this.#timeoutMs = timeoutMs;
@@ -671,8 +672,10 @@ class Worker {
       fetch,
       signal,
       signals = true,
-    },
+      ...unknown
+    } = {},
   ) {
+    refuseUnknown(unknown, "work", WORK_OPTIONS);
     if (!isObject(handlers) || Object.keys(handlers).length === 0) {
       throw new TypeError("Missing handlers: expected functions by class, { Report: async (ctx, month) => … }");
     }
@@ -1092,6 +1095,33 @@ class Worker {
     this.#done.abort();
     this.#wakeSettler();
   }
+}
+
+const WORK_OPTIONS = ["url", "token", "handlers", "concurrency", "queues", "labels"]
+  .concat(["shutdownTimeoutMs", "log", "fetch", "signal", "signals"]);
+
+/** Refuses an option that would have no effect. */
+function refuseUnknown(unknown, where, known) {
+  const [name] = Object.keys(unknown);
+  if (name === undefined) return;
+  const [closest] = known.map((one) => [distance(one, name), one]).sort(([a], [b]) => a - b);
+  const cure = closest[0] <= Math.max(1, name.length / 3)
+    ? `did you mean "${closest[1]}"?`
+    : `expected ${known.join(", ")}`;
+  throw new TypeError(`Unknown option "${name.slice(0, MAX_SHOWN_CHARS)}" of ${where}: ${cure}`);
+}
+
+/** Returns how many letters differ, without regard to case. */
+function distance(one, other) {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
+  for (const [i, a] of [...one.toLowerCase()].entries()) {
+    const next = [i + 1];
+    for (const [j, b] of [...other.toLowerCase()].entries()) {
+      next.push(Math.min(row[j] + (a === b ? 0 : 1), row[j + 1] + 1, next[j] + 1));
+    }
+    row = next;
+  }
+  return row.at(-1);
 }
 
 /** Returns the options of a class as JSON: a schema of a library as its JSON Schema. */

@@ -15,6 +15,7 @@ lost answer stores its jobs once.
 import asyncio
 import contextlib
 import datetime
+import difflib
 import http.client
 import inspect
 import io
@@ -141,8 +142,14 @@ class JobsClient:
     """
 
     def __init__(
-        self, url: Union[str, Iterable[str]], token: Optional[str] = None, timeout: float = 10, retries: int = 4
+        self,
+        url: Union[str, Iterable[str]],
+        token: Optional[str] = None,
+        timeout: float = 10,
+        retries: int = 4,
+        **unknown: Any,
     ):
+        _refuse_unknown(unknown, "JobsClient", ("url", "token", "timeout", "retries"))
         self._servers = _Servers(url)
         self._token = token
         self._timeout = timeout
@@ -1061,6 +1068,17 @@ def job(name: Optional[str] = None, **options: Any) -> Callable[[Any], Any]:
     return mark
 
 
+_WORKER_OPTIONS = ("url", "handlers", "token", "concurrency", "queues", "labels", "shutdown_timeout")
+
+
+def _refuse_unknown(unknown: Dict[str, Any], where: str, known: Iterable[str]) -> None:
+    """Refuses an option that would have no effect."""
+    for name in unknown:
+        close = difflib.get_close_matches(name.lower(), known, 1)
+        cure = f'did you mean "{close[0]}"?' if close else f"expected {', '.join(known)}"
+        raise TypeError(f'Unknown option "{name[:_SHOWN]}" of {where}: {cure}')
+
+
 class Worker:
     """Performs jobs in this process.
 
@@ -1082,13 +1100,15 @@ class Worker:
     def __init__(
         self,
         url: Union[str, Iterable[str]],
-        handlers: Any,
+        handlers: Any = (),
         token: Optional[str] = None,
         concurrency: int = 10,
         queues: Optional[List[str]] = None,
         labels: Optional[List[str]] = None,
         shutdown_timeout: float = 25,
+        **unknown: Any,
     ):
+        _refuse_unknown(unknown, "Worker", _WORKER_OPTIONS)
         self._handlers = _named(handlers)
         if isinstance(concurrency, bool) or not isinstance(concurrency, int) or not 1 <= concurrency <= 1000:
             raise ValueError(f"Invalid concurrency {concurrency!r}: expected a whole number from 1 to 1000")

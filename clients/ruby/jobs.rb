@@ -138,6 +138,16 @@ module Jobs
     Thread.current.thread_variable_get(:jobs_context)
   end
 
+  # Refuses an option that would have no effect.
+  def self.refuse_unknown(unknown, where, known)
+    name = unknown.keys.first&.to_s
+    return unless name
+
+    close = defined?(DidYouMean::SpellChecker) && DidYouMean::SpellChecker.new(dictionary: known).correct(name).first
+    cure = close ? "did you mean \"#{close}\"?" : "expected #{known.join(', ')}"
+    raise ArgumentError, "Unknown option #{name[0, 100].inspect} of #{where}: #{cure}"
+  end
+
   # All job classes of ActiveJob that are loaded, for the handlers of a worker.
   def self.active_jobs
     ActionMailer::MailDeliveryJob if defined?(ActionMailer)
@@ -433,7 +443,8 @@ module Jobs
     BATCH = 1_000
     MAX_WAIT = 30.0
 
-    def initialize(url, token: nil, timeout: 10, retries: 4, on_warning: ->(text) { warn("jobs: #{text}") })
+    def initialize(url, token: nil, timeout: 10, retries: 4, on_warning: ->(text) { warn("jobs: #{text}") }, **unknown)
+      Jobs.refuse_unknown(unknown, "Jobs::Client.new", %w[token timeout retries on_warning])
       @servers = Servers.new(url)
       @token = token
       @timeout = timeout
@@ -995,7 +1006,11 @@ module Jobs
     }.freeze
     MIN_BEAT = 0.1
 
-    def initialize(url, handlers:, token: nil, concurrency: 10, queues: nil, labels: nil, shutdown_timeout: 25, executor: nil)
+    OPTIONS = %w[handlers token concurrency queues labels shutdown_timeout executor].freeze
+
+    def initialize(url, handlers: {}, token: nil, concurrency: 10, queues: nil, labels: nil, shutdown_timeout: 25, executor: nil,
+                   **unknown)
+      Jobs.refuse_unknown(unknown, "Jobs::Worker.new", OPTIONS)
       named = handlers.is_a?(Hash) ? handlers : handlers.to_h { |handler| [handler.name, handler] }
       @handlers = named.to_h { |name, handler| [name.to_s, Handler.new(name.to_s, handler)] }
       raise ArgumentError, "Missing handlers: expected classes, such as handlers: [Report]" if @handlers.empty?
