@@ -1,4 +1,4 @@
-import type { Handler, Job, JobOptions, JobsClient } from "./jobs_client.d.mts";
+import type { BatchOptions, Handler, Job, JobOptions, JobsClient } from "./jobs_client.d.mts";
 
 /** How a performed job has ended. */
 export interface PerformedJob {
@@ -21,11 +21,23 @@ export interface PerformedJob {
   readonly progress?: { readonly done: number; readonly note?: string };
 }
 
+/** A batch that was opened. */
+export interface FakeBatch {
+  readonly id: string;
+  readonly options: BatchOptions;
+  readonly state: "open" | "closed" | "ended" | "abandoned";
+  readonly total: number;
+  readonly pending: number;
+  readonly dead: number;
+}
+
 /** Handlers under test, without a server. */
 export class FakeJobs {
   constructor(handlers?: Readonly<Record<string, Handler>>);
   /** The jobs that were pushed and not performed, oldest first. */
   readonly pushed: (Job & { readonly jid: string })[];
+  /** The batches that were opened. `drain` pushes their callbacks. */
+  readonly batches: FakeBatch[];
   /** Pushes into `pushed`: for the code under test. */
   readonly client: JobsClient;
   /** Lets a later `ctx.waitFor` with this key return the data. */
@@ -36,6 +48,9 @@ export class FakeJobs {
     args?: readonly unknown[],
     options?: JobOptions & { attempt?: number },
   ): Promise<PerformedJob>;
-  /** Performs the pushed jobs, and those that they push. Throws at the first that fails, or after `max` jobs. */
-  drain(options?: { max?: number }): Promise<PerformedJob[]>;
+  /**
+   * Performs the pushed jobs, those that they push, and the callbacks of their batches. Throws at the first that fails, or after `max` jobs.
+   * With `retries`, a job that fails is performed again by its option `retry`, without a delay, and then is dead.
+   */
+  drain(options?: { max?: number; retries?: boolean }): Promise<PerformedJob[]>;
 }

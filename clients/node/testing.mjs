@@ -14,6 +14,8 @@ import { JobsClient, work } from "./jobs_client.mjs";
 
 const URL = "http://jobs.invalid";
 const STATES = { succeeded: "succeeded", failed: "failed", discard: "discarded", kill: "dead", snooze: "snoozed" };
+/** The retries of a job without the option. */
+const DEFAULT_RETRIES = 25;
 /** A worker here sends no second heartbeat. */
 const NEVER_MS = 1e9;
 
@@ -21,6 +23,8 @@ const NEVER_MS = 1e9;
 export class FakeJobs {
   /** The jobs that were pushed and not performed, oldest first. */
   pushed = [];
+  /** The batches that were opened: `{ id, options, state, total, pending, dead }`. */
+  batches = [];
   /** Pushes into `pushed`, as a JobsClient: for the code under test. */
   client;
   #handlers;
@@ -43,7 +47,7 @@ export class FakeJobs {
     const jid = options.jid ?? this.#nextJid();
     const payload = { class: className, args, queue: "default", ...options, jid };
     const raw = JSON.stringify(payload);
-    const performed = { jid, class: payload.wrapped ?? className };
+    const performed = { jid, class: payload.wrapped ?? className, ...(options.batch && { batch: options.batch }) };
     const job = { token: jid, payload: raw, queue: payload.queue, attempt, receipt: "", ...performed };
     const stop = new AbortController();
     const steps = new Map();
@@ -61,7 +65,7 @@ export class FakeJobs {
       take: ({ take }) => ({ jobs: take === 1 ? [job] : [] }),
       step: (request) => {
         report([request]);
-        return this.#step(request, steps);
+        return this.#step(request, steps, options.batch);
       },
       stream: ({ chunks }) => (streamed.push(...chunks), {}),
       settle: ({ outcomes }) => {
@@ -94,22 +98,58 @@ export class FakeJobs {
     };
   }
 
-  /** Performs the pushed jobs, and those that they push. Throws at the first that fails, or after `max` jobs. */
-  async drain({ max = 1_000 } = {}) {
+  /**
+   * Performs the pushed jobs, those that they push, and the callbacks of their batches. Throws at the first that fails, or after `max` jobs.
+   *
+   * With `retries`, a job that fails is performed again by its option `retry`, without a delay, and then is dead.
+   */
+  async drain({ max = 1_000, retries = false } = {}) {
     const ended = [];
-    while (this.pushed.length > 0) {
+    while (this.#callBack()) {
       if (ended.length === max) throw new Error(`More than ${max} jobs: do they push each other? Expected an end`);
-      const { class: name, args, ...options } = this.pushed.shift();
-      const one = await this.perform(name, args, options);
-      if (one.state === "failed" || one.state === "dead") {
+      const job = this.pushed.shift();
+      const { class: name, args, attempt = 1, ...options } = job;
+      let one = await this.perform(name, args, { attempt, ...options });
+      const isAgain = retries && one.state === "failed" && attempt <= this.#retriesOf(job);
+      if (isAgain) this.pushed.push({ ...job, attempt: attempt + 1 });
+      else if (retries && one.state === "failed") one = { ...one, state: "dead" };
+      if (!retries && (one.state === "failed" || one.state === "dead")) {
         throw new Error(`Job of class "${name}" ended as ${one.state}: ${one.error.class}: ${one.error.message}`);
       }
       ended.push(one);
+      if (!isAgain) this.#count(options.batch, one.state);
     }
     return ended;
   }
 
-  async #step({ kind, name, each, call, options = {}, result, class: child, args, duration, cursor }, steps) {
+  #retriesOf({ class: name, retry = this.#handlers[name]?.options?.retry ?? true }) {
+    return retry === true ? DEFAULT_RETRIES : Number(retry);
+  }
+
+  #count(id, state) {
+    const batch = this.batches.find((one) => one.id === id);
+    if (batch === undefined) return;
+    batch.pending--;
+    if (state === "dead" && batch.dead++ === 0) this.#callBackOf(batch, "death");
+  }
+
+  /** Pushes the callbacks that are due. Returns whether there are jobs. */
+  #callBack() {
+    for (const batch of this.batches) {
+      if (batch.state !== "closed" || batch.pending > 0) continue;
+      batch.state = "ended";
+      this.#callBackOf(batch, "complete");
+      if (batch.dead === 0) this.#callBackOf(batch, "success");
+    }
+    return this.pushed.length > 0;
+  }
+
+  #callBackOf({ options }, event) {
+    if (options[event]) this.#store(options[event]);
+  }
+
+  async #step(request, steps, batch) {
+    const { kind, name, each, call, options = {}, result, class: child, args, duration, cursor } = request;
     const key = JSON.stringify([kind, name, options.each ?? each]);
     const done = (value) => ({ done: value === undefined ? {} : { value } });
     if (kind === "cursor") {
@@ -130,6 +170,7 @@ export class FakeJobs {
       return { failed: { class: "ChildFailed", message: ended.error?.message ?? `Its child ended as ${ended.state}` } };
     }
     if (kind === "sleep") return done(void duration);
+    if (kind === "member") return done(this.#store({ ...options, class: child, args, batch }).jid);
     throw new TypeError(`${kind} isn't part of tests in memory`);
   }
 
@@ -140,15 +181,45 @@ export class FakeJobs {
   #store(job) {
     const jid = job.jid ?? this.#nextJid();
     this.pushed.push({ args: [], ...job, jid });
+    const batch = this.batches.find(({ id }) => id === job.batch);
+    if (batch) {
+      batch.total++;
+      batch.pending++;
+    }
     return { jid };
   }
 
   #answer(url, request) {
+    const [part, id, verb] = url.split("/api/v1/")[1].split("/").map(decodeURIComponent);
     return reply(() => {
-      if (!url.endsWith("/jobs")) return { finished: null };
+      if (request.method !== "POST") return { finished: null };
       const body = JSON.parse(request.body);
+      if (part === "batches") return verb === "close" ? this.#close(id, body) : this.#open(body);
+      if (part === "signals") return (this.signal(id, body.data), {});
+      if (verb === "cancel") return this.#cancel(id);
       return Array.isArray(body) ? { results: body.map((job) => this.#store(job)) } : this.#store(body);
     }, request);
+  }
+
+  #open(options) {
+    const id = `batch-${this.batches.length + 1}`;
+    this.batches.push({ id, options, state: "open", total: 0, pending: 0, dead: 0 });
+    return { id };
+  }
+
+  #close(id, { abandon = false }) {
+    const batch = this.batches.find((one) => one.id === id);
+    batch.state = abandon ? "abandoned" : "closed";
+    if (abandon) this.#callBackOf(batch, "abandoned");
+    return { closed: true };
+  }
+
+  #cancel(jid) {
+    const at = this.pushed.findIndex((job) => job.jid === jid);
+    if (at < 0) return { status: 404, error: { code: "not_found", message: `Job "${jid}" not found` } };
+    const [{ batch }] = this.pushed.splice(at, 1);
+    this.#count(batch, "cancelled");
+    return { changed: 1 };
   }
 }
 
@@ -165,5 +236,5 @@ async function reply(answer, { signal }) {
     signal.throwIfAborted();
     await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   }
-  return Response.json(value);
+  return Response.json(value, { status: value.error?.code === "not_found" ? value.status : 200 });
 }

@@ -10,13 +10,16 @@
 """
 
 import json
+import urllib.parse
 from typing import Any, Dict, Iterable, List, Optional
 
-from jobs_client import JobsClient, Worker
+from jobs_client import JobsClient, JobsError, Worker
 
 __all__ = ["FakeJobs"]
 
 _URL = "http://jobs.invalid"
+# The retries of a job without the option.
+_RETRIES = 25
 _STATES = {"succeeded": "succeeded", "failed": "failed", "discard": "discarded", "kill": "dead", "snooze": "snoozed"}
 
 
@@ -25,11 +28,13 @@ class FakeJobs:
 
     handlers: functions, by the name of their class or as a list, as those of Worker.
     pushed: the jobs that were pushed and not performed, oldest first.
+    batches: those that were opened: {"id", "options", "state", "total", "pending", "dead"}.
     client: pushes into pushed, as a JobsClient, for the code under test.
     """
 
     def __init__(self, handlers: Any):
         self.pushed: List[Dict[str, Any]] = []
+        self.batches: List[Dict[str, Any]] = []
         self.client: JobsClient = _Client(self)
         self._handlers = handlers
         self._signals: Dict[str, Any] = {}
@@ -50,10 +55,11 @@ class FakeJobs:
         raw = json.dumps(payload, allow_nan=False)
         given = {"token": jid, "payload": raw, "queue": payload["queue"], "attempt": attempt, "receipt": "", "jid": jid}
         given["class"] = payload.get("wrapped") or class_
+        given["batch"] = payload.get("batch")
         worker = _Performer(_URL, self._handlers)
         worker._client = self.client
         steps: Dict[str, Any] = {}
-        worker.answer = lambda body: self._step(body, steps)
+        worker.answer = lambda body: self._step(body, steps, given["batch"])
         if class_ not in worker._handlers:
             raise LookupError(f"No handler for class {class_!r}: expected it in FakeJobs([{class_}])")
         worker._begin(given)
@@ -73,22 +79,62 @@ class FakeJobs:
             "streamed": worker.streamed,
         }
 
-    def drain(self, limit: int = 1_000) -> List[Dict[str, Any]]:
-        """Performs the pushed jobs, and those that they push. Raises AssertionError at the first that fails, or after limit jobs."""
+    def drain(self, limit: int = 1_000, retries: bool = False) -> List[Dict[str, Any]]:
+        """Performs the pushed jobs, those that they push, and the callbacks of their batches.
+
+        Raises AssertionError at the first that fails, or after limit jobs. With retries, a job that fails is performed again by its
+        option retry, without a delay, and then is dead.
+        """
         ended: List[Dict[str, Any]] = []
-        while self.pushed:
+        while self._call_back():
             if len(ended) == limit:
                 raise AssertionError(f"More than {limit} jobs: do they push each other? Expected an end")
-            job = dict(self.pushed.pop(0))
-            name = job.pop("class")
+            given = self.pushed.pop(0)
+            job = {"attempt": 1, **given}
+            name, attempt = job.pop("class"), job["attempt"]
             one = self.perform(name, job.pop("args"), **job)
-            if one["state"] in ("failed", "dead"):
+            is_again = retries and one["state"] == "failed" and attempt <= self._retries_of(given)
+            if is_again:
+                self.pushed.append({**given, "attempt": attempt + 1})
+            elif retries and one["state"] == "failed":
+                one["state"] = "dead"
+            if not retries and one["state"] in ("failed", "dead"):
                 error = one["error"]
                 raise AssertionError(f"Job of class {name!r} is {one['state']}: {error['class']}: {error['message']}")
             ended.append(one)
+            if not is_again:
+                self._count(job.get("batch"), one["state"])
         return ended
 
-    def _step(self, body: Dict[str, Any], steps: Dict[str, Any]) -> Dict[str, Any]:
+    def _retries_of(self, job: Dict[str, Any]) -> int:
+        handler = _Performer(_URL, self._handlers)._handlers[job["class"]]
+        retry = job.get("retry", getattr(handler, "jobs_options", {}).get("retry", True))
+        return _RETRIES if retry is True else int(retry)
+
+    def _count(self, id: Optional[str], state: str) -> None:
+        for batch in self.batches:
+            if batch["id"] == id:
+                batch["pending"] -= 1
+                if state == "dead":
+                    batch["dead"] += 1
+                    if batch["dead"] == 1:
+                        self._call_back_of(batch, "death")
+
+    def _call_back(self) -> bool:
+        """Pushes the callbacks that are due. Returns whether there are jobs."""
+        for batch in self.batches:
+            if batch["state"] == "closed" and batch["pending"] == 0:
+                batch["state"] = "ended"
+                self._call_back_of(batch, "complete")
+                if batch["dead"] == 0:
+                    self._call_back_of(batch, "success")
+        return bool(self.pushed)
+
+    def _call_back_of(self, batch: Dict[str, Any], event: str) -> None:
+        if batch["options"].get(event):
+            self._store(batch["options"][event])
+
+    def _step(self, body: Dict[str, Any], steps: Dict[str, Any], batch: Optional[str]) -> Dict[str, Any]:
         """Answers a request of a step as the server does, in memory."""
         kind, result = body["kind"], body.get("result")
         if kind == "cursor":
@@ -106,6 +152,8 @@ class FakeJobs:
             return _done(self._signals.get(body["options"]["key"]))
         if kind == "sleep":
             return _done(None)
+        if kind == "member":
+            return _done(self._store({**body["options"], "class": body["class"], "args": body["args"], "batch": batch})["jid"])
         if kind == "child":
             ended = self.perform(body["class"], body["args"], **(body.get("options") or {}))
             if ended["state"] == "succeeded":
@@ -122,7 +170,31 @@ class FakeJobs:
         jid = job.get("jid") or self._next_jid()
         # The same as over HTTP: what isn't JSON is refused.
         self.pushed.append(json.loads(json.dumps({"args": [], **job, "jid": jid}, allow_nan=False)))
+        for batch in self.batches:
+            if batch["id"] == job.get("batch"):
+                batch["total"] += 1
+                batch["pending"] += 1
         return {"jid": jid}
+
+    def _open(self, options: Dict[str, Any]) -> Dict[str, Any]:
+        id = f"batch-{len(self.batches) + 1}"
+        self.batches.append({"id": id, "options": options, "state": "open", "total": 0, "pending": 0, "dead": 0})
+        return {"id": id}
+
+    def _close(self, id: str, abandon: bool) -> Dict[str, Any]:
+        batch = next(one for one in self.batches if one["id"] == id)
+        batch["state"] = "abandoned" if abandon else "closed"
+        if abandon:
+            self._call_back_of(batch, "abandoned")
+        return {"closed": True}
+
+    def _cancel(self, jid: str) -> Dict[str, Any]:
+        for job in self.pushed:
+            if job["jid"] == jid:
+                self.pushed.remove(job)
+                self._count(job.get("batch"), "cancelled")
+                return {"changed": 1}
+        raise JobsError(f'Job "{jid}" not found', "not_found", 404)
 
 
 def _done(value: Optional[Any]) -> Dict[str, Any]:
@@ -139,6 +211,14 @@ class _Client(JobsClient):
     def _send_once(self, url: str, method: str, path: str, body: Any, *_: Any) -> Dict[str, Any]:
         if method == "GET":
             return {"finished": None}
+        part, *rest = [urllib.parse.unquote(text) for text in path[1:].split("/")]
+        if part == "batches":
+            return self._jobs._close(rest[0], body.get("abandon", False)) if rest else self._jobs._open(body)
+        if part == "signals":
+            self._jobs.signal(rest[0], body["data"])
+            return {}
+        if rest:
+            return self._jobs._cancel(rest[0])
         return {"results": [self._jobs._store(job) for job in body]} if isinstance(body, list) else self._jobs._store(body)
 
 

@@ -34,6 +34,30 @@ for (const how of ["discard", "kill", "snooze", "fail"]) {
   out[how] = [state, error?.message ?? null, error?.causes ?? null, delay ?? null];
 }
 out.order = (await jobs.perform("Order")).result;
+let failures = 0;
+async function Row(ctx, row) {
+  if (row === "flaky" && ctx.attempt < 3) throw new Error(`attempt ${ctx.attempt}`);
+  if (row === "poison") throw new Error("always");
+  if (row === "more") await ctx.batch.add("Row", [1]);
+}
+Row.options = { retry: 2 };
+const ended = [];
+const Called = (_ctx, name) => void ended.push(name);
+const rows = new FakeJobs({ Row, Called });
+const callbacks = Object.fromEntries(
+  ["success", "complete", "death", "abandoned"].map((event) => [event, { class: "Called", args: [event] }]),
+);
+for (const all of [["flaky", "more"], ["poison", "flaky"]]) {
+  await rows.client.batch({ name: "rows", ...callbacks }, async (add) => {
+    for (const row of all) await add("Row", [row]);
+  });
+  ended.push((await rows.drain({ retries: true })).map(({ state }) => state).join(" "));
+}
+await rows.client.batch(callbacks, () => Promise.reject(new Error("stop"))).catch(() => failures++);
+await rows.drain();
+out.batches = [ended, rows.batches.map(({ state, total, dead }) => [state, total, dead]), failures];
+const { jid: cancelled } = await rows.client.push("Row", [1]);
+out.cancel = [await rows.client.cancel(cancelled), await rows.client.cancel(cancelled), rows.pushed.length];
 out.missing = (await jobs.client.push("Nothing")).jid !== "" &&
     await jobs.drain().then(() => "", ({ message }) => message.includes('No handler for class "Nothing"')) ||
   jobs.pushed;

@@ -48,6 +48,34 @@ for how in ("discard", "kill", "snooze", "fail"):
     error = ended["error"] or {}
     out[how] = [ended["state"], error.get("message"), error.get("causes"), ended["delay"]]
 out["order"] = jobs.perform("Order")["result"]
+def Row(ctx, row):
+    if row == "flaky" and ctx.attempt < 3:
+        raise ValueError(f"attempt {ctx.attempt}")
+    if row == "poison":
+        raise ValueError("always")
+    if row == "more":
+        ctx.batch.add("Row", [1])
+
+
+Row.jobs_options = {"retry": 2}
+noted = []
+rows = FakeJobs({"Row": Row, "Called": lambda ctx, name: noted.append(name)})
+callbacks = {event: {"class": "Called", "args": [event]} for event in ("success", "complete", "death", "abandoned")}
+for all_rows in (["flaky", "more"], ["poison", "flaky"]):
+    with rows.client.batch(name="rows", **callbacks) as batch:
+        for row in all_rows:
+            batch.add("Row", [row])
+    noted.append(" ".join(ended["state"] for ended in rows.drain(retries=True)))
+failures = 0
+try:
+    with rows.client.batch(**callbacks):
+        raise ValueError("stop")
+except ValueError:
+    failures += 1
+rows.drain()
+out["batches"] = [noted, [[one["state"], one["total"], one["dead"]] for one in rows.batches], failures]
+cancelled = rows.client.push("Row", [1])["jid"]
+out["cancel"] = [rows.client.cancel(cancelled), rows.client.cancel(cancelled), len(rows.pushed)]
 jobs.client.push("Nothing")
 try:
     jobs.drain()

@@ -15,6 +15,16 @@ const EXPECTED = {
   kill: ["dead", "no", null, null],
   snooze: ["snoozed", null, null, "5m"],
   order: { card: { attempt: 1 }, answer: { by: "ann" }, child: "2026-02", count: 3 },
+  batches: [
+    [
+      ...["complete", "success", "failed succeeded failed succeeded succeeded succeeded succeeded"],
+      ...["death", "complete", "failed failed failed failed dead succeeded succeeded succeeded"],
+      "abandoned",
+    ],
+    [["ended", 3, 0], ["ended", 2, 1], ["abandoned", 0, 0]],
+    1,
+  ],
+  cancel: [true, false, 0],
   missing: true,
 };
 
