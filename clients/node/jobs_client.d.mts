@@ -271,7 +271,7 @@ export interface StepOptions {
 }
 
 type Log = Readonly<
-  Record<"debug" | "info" | "warn" | "error", (message: unknown) => void>
+  Record<"debug" | "info" | "warn" | "error", (message: unknown, fields?: Readonly<Record<string, unknown>>) => void>
 >;
 
 /** The first argument of a handler. */

@@ -529,6 +529,8 @@ const MAX_CAUSES = 10;
 const MAX_CAUSE_CHARS = 500;
 /** Lines of a job that are kept until the next heartbeat. */
 const MAX_LINES = 200;
+/** Fields of a line. */
+const MAX_FIELDS = 50;
 /** Between heartbeats while jobs run, and after a job has begun. */
 const BUSY_BEAT_MS = 1_000;
 const MIN_BEAT_MS = 100;
@@ -863,8 +865,9 @@ class Worker {
         controller.abort(new Aborted(reason));
       },
     };
-    const log = (level) => (message) => {
-      if (job.lines.push({ level, message: String(message).slice(0, MAX_LINE_CHARS) }) > MAX_LINES) job.lines.shift();
+    const log = (level) => (message, fields) => {
+      const line = { level, message: String(message).slice(0, MAX_LINE_CHARS), fields: fieldsOf(fields) };
+      if (job.lines.push(line) > MAX_LINES) job.lines.shift();
     };
     job.context = {
       ...{ jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
@@ -1347,6 +1350,23 @@ function show(value) {
   } catch {
     return typeof value;
   }
+}
+
+/** Returns the fields of a log line as values that JSON can hold; undefined if there are none. */
+function fieldsOf(fields) {
+  if (fields === undefined || fields === null) return undefined;
+  const given = fields instanceof Error
+    ? { error: `${fields}` }
+    : typeof fields === "object"
+    ? fields
+    : { value: fields };
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined).slice(0, MAX_FIELDS);
+  return Object.fromEntries(entries.map(([name, value]) => [
+    name.slice(0, MAX_SHOWN_CHARS),
+    typeof value === "boolean" || Number.isFinite(value)
+      ? value
+      : (typeof value === "string" ? value.slice(0, MAX_LINE_CHARS) : show(value)),
+  ]));
 }
 
 /** Returns what a job has reported since the last request. */

@@ -617,6 +617,7 @@ _MAX_TEXT = 20_000
 _MAX_LINE = 1_000
 # Lines of a job that are kept until the next heartbeat.
 _MAX_LINES = 200
+_MAX_FIELDS = 50
 _MAX_CAUSES = 10
 _MAX_CAUSE = 500
 # How long a reply may take, without the time that the server waits.
@@ -731,34 +732,46 @@ class Flow:
 _Send = Callable[..., Dict[str, Any]]
 
 
+def _field(value: Any) -> Any:
+    """Returns the value of a field as JSON can hold it."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)) and abs(value) < 2**53:
+        return value
+    return str(value)[:_MAX_LINE]
+
+
 class _Lines:
     """The log of a job: its lines are kept with the job, and shown by the server."""
 
     def __init__(self) -> None:
-        self._lines: List[Dict[str, str]] = []
+        self._lines: List[Dict[str, Any]] = []
         self._lock = threading.Lock()
 
-    def _add(self, level: str, message: Any) -> None:
+    def _add(self, level: str, message: Any, fields: Dict[str, Any]) -> None:
+        line: Dict[str, Any] = {"level": level, "message": str(message)[:_MAX_LINE]}
+        if fields:
+            line["fields"] = {name: _field(value) for name, value in list(fields.items())[:_MAX_FIELDS]}
         with self._lock:
-            self._lines.append({"level": level, "message": str(message)[:_MAX_LINE]})
+            self._lines.append(line)
             del self._lines[:-_MAX_LINES]
 
-    def _take(self) -> List[Dict[str, str]]:
+    def _take(self) -> List[Dict[str, Any]]:
         with self._lock:
             lines, self._lines = self._lines, []
             return lines
 
-    def debug(self, message: Any) -> None:
-        self._add("debug", message)
+    def debug(self, message: Any, **fields: Any) -> None:
+        self._add("debug", message, fields)
 
-    def info(self, message: Any) -> None:
-        self._add("info", message)
+    def info(self, message: Any, **fields: Any) -> None:
+        self._add("info", message, fields)
 
-    def warn(self, message: Any) -> None:
-        self._add("warn", message)
+    def warn(self, message: Any, **fields: Any) -> None:
+        self._add("warn", message, fields)
 
-    def error(self, message: Any) -> None:
-        self._add("error", message)
+    def error(self, message: Any, **fields: Any) -> None:
+        self._add("error", message, fields)
 
 
 class JobContext:
@@ -766,7 +779,7 @@ class JobContext:
 
     jid, class_, queue, attempt, payload: the job.
     raw: its payload as text.
-    log: debug, info, warn and error add a line to the job's log.
+    log: debug, info, warn and error add a line to the job's log: ctx.log.info("imported", rows=12).
     client: pushes further jobs.
     batch, flow: those of the job; None if it has none.
 

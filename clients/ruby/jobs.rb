@@ -692,6 +692,7 @@ module Jobs
   # The first argument of a handler, and Jobs.context of a class with a method `perform`.
   class Context
     MAX_LINES = 200
+    MAX_FIELDS = 50
     MAX_LINE = 1_000
 
     # raw: the payload as text. client: pushes further jobs. batch, flow: those of the job, or nil.
@@ -829,9 +830,17 @@ module Jobs
     end
 
     # Adds a line to the log of the job, which is kept with it.
-    def add_line(level, message)
+    def add_line(level, message, fields)
       line = { level: level, message: message.to_s.scrub[0, MAX_LINE] }
+      line[:fields] = fields.first(MAX_FIELDS).to_h { |name, value| [name, field(value)] } unless fields.empty?
       @lock.synchronize { (@lines << line).shift([0, @lines.size - MAX_LINES].max) }
+    end
+
+    # Returns the value of a field as JSON can hold it.
+    def field(value)
+      return value if [nil, true, false].include?(value) || value.is_a?(Integer) || (value.is_a?(Float) && value.finite?)
+
+      value.to_s.scrub[0, MAX_LINE]
     end
 
     # Returns what the job has reported since the last request.
@@ -924,14 +933,14 @@ module Jobs
       end
     end
 
-    # The log of a job: ctx.log.info("half of it").
+    # The log of a job: ctx.log.info("imported", rows: 12).
     class Log
       def initialize(context)
         @context = context
       end
 
       %w[debug info warn error].each do |level|
-        define_method(level) { |message| @context.add_line(level, message) }
+        define_method(level) { |message, **fields| @context.add_line(level, message, fields) }
       end
     end
   end

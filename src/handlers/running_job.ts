@@ -12,14 +12,15 @@ import { type MemberLease, membershipOf } from "../job/batch.ts";
 import type { Job } from "../job/job.ts";
 import { mayHaveSteps } from "../job/step.ts";
 import { LOG_LEVELS } from "../log/format.ts";
-import type { Log, LogLevel } from "../log/log.ts";
-import { asText } from "../log/value.ts";
+import type { Log, LogFields, LogLevel } from "../log/log.ts";
+import { asText, mergeFields } from "../log/value.ts";
 import { StepError } from "../steps/errors.ts";
 import type { StepRunner } from "../steps/runner.ts";
 import type { StepJob } from "../steps/services.ts";
 import type { Transaction } from "../job/transaction.ts";
 import type { JobContext, JobTrace, Progress } from "./context.ts";
 import type { Registry } from "./registry.ts";
+import { keptLine } from "./kept_line.ts";
 import { RunningContext } from "./running_context.ts";
 import type { StreamedJob, StreamWriter } from "./stream_writer.ts";
 
@@ -37,7 +38,7 @@ export interface RunningJobServices {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Longer notes and lines are truncated. */
+/** Longer notes are truncated. */
 const MAX_NOTE_LENGTH = 200;
 /** This many of the latest lines are kept. */
 const MAX_LINES = 20;
@@ -260,16 +261,17 @@ export class RunningJob {
     return this.#lines?.at(-1);
   }
 
-  /** The last lines that the handler logged: at most 20, each truncated to 200 characters; undefined if it logged none. */
+  /** The last lines that the handler logged, with their fields: at most 20, each of at most 500 bytes; undefined if it logged none. */
   get lastLines(): readonly string[] | undefined {
     return this.#lines;
   }
 
-  #remembering(log: Log): Log {
+  /** @param bound the fields of `log` in addition to those of the job */
+  #remembering(log: Log, bound: LogFields = {}): Log {
     const write = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
       if (!this.logs(level)) return;
       const text = asText(message);
-      this.#lines = [...(this.#lines ?? []).slice(1 - MAX_LINES), text.slice(0, MAX_NOTE_LENGTH)];
+      this.#lines = [...(this.#lines ?? []).slice(1 - MAX_LINES), keptLine(text, bound, fields)];
       log[level](text, fields);
     };
     return {
@@ -278,7 +280,7 @@ export class RunningJob {
       warn: write("warn"),
       error: write("error"),
       enabled: (level) => this.logs(level) && log.enabled(level),
-      with: (fields) => this.#remembering(log.with(fields)),
+      with: (fields) => this.#remembering(log.with(fields), mergeFields(bound, fields)),
     };
   }
 }

@@ -16,10 +16,30 @@ Deno.test("adds the job's fields to each line of its log, and keeps the last lin
     { level: "info", message: "first", fields: { ...fields, n: 1 } },
     { level: "warn", message: "second", fields: { ...fields, part: 2 } },
   ]);
-  assertEquals(job.lastLine, "second");
-  assertEquals(job.lastLines, ["first", "second"]);
+  assertEquals(job.lastLine, "second part=2");
+  assertEquals(job.lastLines, ["first n=1", "second part=2"]);
   for (let i = 1; i <= 30; i++) job.context.log.debug(`line ${i}`);
   assertEquals(job.lastLines, Array.from({ length: 20 }, (_, i) => `line ${i + 11}`));
+});
+
+Deno.test("keeps the fields of its last lines, in at most 500 bytes each", () => {
+  const job = runningJob({ log: new KeptLog() });
+  const kept = (message: string, fields: unknown, bound = {}) => {
+    job.context.log.with(bound).info(message, fields as Record<string, unknown>);
+    return job.lastLine!;
+  };
+  assertEquals(
+    kept("Importing", { file: "a b.csv", rows: 12, skip: undefined, at: [1] }, { part: 2 }),
+    'Importing part=2 file="a b.csv" rows=12 at=[1]',
+  );
+  assertEquals(kept("Failed", new TypeError("no\nrow")).startsWith('Failed error="TypeError: no\\nrow" stack='), true);
+  const bytes = (line: string) => new TextEncoder().encode(line).length;
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`field${i}`, "😀".repeat(1_000)]));
+  const cut = kept("x".repeat(300), many);
+  assertEquals([bytes(cut) <= 500, bytes(cut) > 490, cut.isWellFormed(), cut.at(-1)], [true, true, true, "…"]);
+  assertEquals(bytes(kept("😀".repeat(300), {})), 400);
+  assertEquals(kept("x".repeat(200), { a: "y".repeat(297) }).length, 500);
+  assertEquals(kept("x".repeat(200), { a: "y".repeat(298) }).endsWith("y…"), true);
 });
 
 Deno.test("accepts log messages and progress notes of any type and length", () => {

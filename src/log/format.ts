@@ -40,15 +40,25 @@ const MAX_LINE_CHARS = 100_000;
 export function formatPretty(line: LogLine, color: boolean): string {
   const time = isoTime(line.time).replace("T", " ").slice(0, 23);
   const level = line.level.toUpperCase().padEnd(5);
-  let text = color
+  const text = color
     ? `${DIM}${time}${RESET} ${COLORS[line.level]}${level}${RESET} ${DIM}${plain(line.name)}${RESET} ${
       plain(line.message)
     }`
     : `${time} ${level} ${plain(line.name)} ${plain(line.message)}`;
-  for (const key of Object.keys(line.fields)) {
-    const shown = prettyValue(line.fields[key]);
+  return withFields(text, line.fields, { color, maxChars: MAX_LINE_CHARS });
+}
+
+/** Appends fields to a line: ` file=orders.csv rows=12`. Ends with `…` after the field that reaches `maxChars`. */
+export function withFields(
+  line: string,
+  fields: LogLine["fields"],
+  { color, maxChars }: { readonly color: boolean; readonly maxChars: number },
+): string {
+  let text = line;
+  for (const key of Object.keys(fields)) {
+    const shown = prettyValue(fields[key]);
     if (shown === undefined) continue;
-    if (text.length > MAX_LINE_CHARS) return text + " …";
+    if (text.length > maxChars) return text + " …";
     text += color ? ` ${DIM}${prettyText(key)}=${RESET}${shown}` : ` ${prettyText(key)}=${shown}`;
   }
   return text;

@@ -337,7 +337,7 @@ export class RemoteWorker {
   #note({ token, progress, log = [] }: Report): void {
     const job = this.#running.get(token)?.job;
     if (progress) job?.progress(progress.done, progress.note);
-    for (const { level, message } of log) job?.log[level](message);
+    for (const { level, message, fields } of log) job?.log[level](message, fields);
   }
 
   #orders(reports: readonly Report[]): Orders {

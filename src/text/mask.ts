@@ -67,6 +67,16 @@ export const LOOKS: readonly Look[] = [
   },
 ];
 
+/**
+ * A name, what follows it, and its value in a log line, in the query of an address, or in JSON within a line: `password=hunter2`,
+ * `?token=abc`, `{"token":"abc"}`. A name begins where no other one can, so that each character is searched once.
+ */
+const PAIRS = [
+  /(?<![\w.-])([\w.-]{1,100})(=)("(?:[^"\\]|\\.){0,2000}"?|[^\s&;,"'#<>]{1,2000})/g,
+  /(?<=[?&;])([\w.-]{1,100})(=)([^\s&;"'#<>]{1,2000})/g,
+  /(?<=[{,]")([\w.-]{1,100})(":)("(?:[^"\\]|\\.){0,2000}"?|[\w.+-]{1,2000})/g,
+];
+
 /** Characters of one text that are shown. */
 const MAX_TEXT_CHARS = 20_000;
 /** A secret that begins within a text that is cut ends within this many characters. */
@@ -116,10 +126,16 @@ export class Mask {
     this.#names = new RegExp([...NAMES, ...escaped].join("|"), "i");
   }
 
-  /** Masks texts that look like a secret, and cuts the result to 20,000 characters. */
+  /** Masks texts that look like a secret, and values of secret names (`token=…`), and cuts the result to 20,000 characters. */
   text(text: string): string {
     let masked = this.#isWhole ? text : text.slice(0, MAX_TEXT_CHARS + MAX_SECRET_CHARS);
     for (const { look, shown } of LOOKS) masked = masked.replace(look, shown);
+    for (const look of PAIRS) {
+      masked = masked.replace(
+        look,
+        (pair, name, is) => !this.hides(name) ? pair : `${name}${is}${is === "=" ? MASKED : `"${MASKED}"`}`,
+      );
+    }
     return text.length > MAX_TEXT_CHARS && !this.#isWhole ? `${masked.slice(0, MAX_TEXT_CHARS)}${CUT}` : masked;
   }
 

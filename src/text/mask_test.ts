@@ -18,6 +18,12 @@ Deno.test("masks the values of secret fields at any depth, also those of given n
 Deno.test("masks what looks like a secret within a text", () => {
   const mask = new Mask();
   const rows = [
+    ["Login user=ann password=hunter2 rows=3", `Login user=ann password=${MASKED} rows=3`],
+    [
+      'Call apiKey="a \\"b" url=https://x.test/?token=abc&page=2',
+      `Call apiKey=${MASKED} url=https://x.test/?token=${MASKED}&page=2`,
+    ],
+    ['Login opts={"n":1,"token":"a \\" b","pin":2}', `Login opts={"n":1,"token":"${MASKED}","pin":2}`],
     ["redis://bob:hunter2@host/0", `redis://bob:${MASKED}@host/0`],
     ["redis://:hunter2@host/0", `redis://:${MASKED}@host/0`],
     ["Authorization: Bearer abcdefghijk.lmn", `Authorization: Bearer ${MASKED}`],
@@ -47,7 +53,22 @@ function cost(search: (text: string) => unknown, text: string): number {
 Deno.test("a search for secrets takes time in proportion to the text, on the worst text of each pattern", () => {
   const mask = new Mask();
   const fill = (unit: string) => unit.repeat(Math.ceil(20_000 / unit.length));
-  const units = [...LOOKS.flatMap(({ worst }) => worst), '"', '\\"', '"\\\\', '"a" ', '"password" '];
+  const units = [
+    ...LOOKS.flatMap(({ worst }) => worst),
+    "a=",
+    "?a=",
+    '{"',
+    ',"a":"',
+    '{"a":a',
+    'a="',
+    "a.",
+    "token=",
+    '"',
+    '\\"',
+    '"\\\\',
+    '"a" ',
+    '"password" ',
+  ];
   const searches = { text: (text: string) => mask.text(text), json: (text: string) => mask.json(text) };
   for (const [name, search] of Object.entries(searches)) {
     for (let i = 0; i < 20; i++) search(fill("Lorem ipsum dolor "));

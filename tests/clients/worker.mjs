@@ -33,7 +33,7 @@ const commands = {
   },
   progress: (ctx, done, note) => {
     ctx.progress(done, note);
-    ctx.log.info("it is half");
+    ctx.log.info("it is half", { n: 1 });
   },
   push: async ({ client, queue }, ...args) => (await client.push("Try", args, { queue, result_ttl: "1h" })).jid,
   wait: ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),

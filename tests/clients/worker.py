@@ -40,7 +40,7 @@ def log(ctx, count, length):
 
 def progress(ctx, done, note):
     ctx.progress(done, note)
-    ctx.log.info("it is half")
+    ctx.log.info("it is half", n=1)
 
 
 def block(ctx, seconds):

@@ -31,7 +31,7 @@ def perform(ctx, command, *args)
     nil
   when "progress"
     ctx.progress(*args)
-    ctx.log.info("it is half")
+    ctx.log.info("it is half", n: 1)
   when "push" then ctx.client.push("Try", args, queue: ctx.queue, result_ttl: "1h")["jid"]
   when "wait" then ctx.wait(args[0])
   when "sleep" then sleep(args[0])

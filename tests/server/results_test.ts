@@ -8,7 +8,7 @@ const MODULE = `
 export function Add(_ctx, a, b) { return { sum: a + b }; }
 export function Big() { return "x".repeat(70_000); }
 export function Odd() { return () => 1; }
-export function AddAway(ctx, a, b) { ctx.progress(50, "percent"); ctx.log.info("half way"); return a + b; }
+export function AddAway(ctx, a, b) { ctx.progress(50, "percent"); ctx.log.with({ part: 1 }).info("half way", { a }); return a + b; }
 AddAway.options = { isolate: true };
 export function Flaky(ctx) {
   ctx.log.info("try " + ctx.attempt);
@@ -43,7 +43,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertMatch(shown.stdout, /^state +succeeded .*\n[\s\S]*^result +{"sum":3}$/m);
 
     const away = await bench.client.result(await bench.push("AddAway", [1, 2]));
-    assertEquals([away?.result, away?.progress, away?.lastLine], [3, "50 percent", "half way"]);
+    assertEquals([away?.result, away?.progress, away?.lastLine], [3, "50 percent", "half way part=1 a=1"]);
 
     const flaky = await bench.push("Flaky", []);
     assertEquals((await bench.client.result(flaky))?.log, ["try 3", "it will not do"]);

@@ -140,7 +140,7 @@ class HorseMain implements AsyncDisposable {
       const job = parsePayload(payload)!;
       this.#stopNotice.renew();
       const { context } = this.#job = new RunningJob(job, queue, {
-        log: this.#log,
+        log: ofJob(this.#log),
         client: this.#client,
         registry: this.#registry,
         stopNotice: this.#stopNotice,
@@ -263,6 +263,18 @@ class FrameLog implements Log {
   #log(level: LogLevel, message: string, fields?: LogFields): void {
     this.#send({ kind: "log", level, message: asText(message), fields: sendable(mergeFields(this.#fields, fields)) });
   }
+}
+
+/** Returns the log of a job, whose fields the parent adds. */
+function ofJob(log: Log): Log {
+  return {
+    debug: (message, fields) => log.debug(message, fields),
+    info: (message, fields) => log.info(message, fields),
+    warn: (message, fields) => log.warn(message, fields),
+    error: (message, fields) => log.error(message, fields),
+    enabled: (level) => log.enabled(level),
+    with: () => log,
+  };
 }
 
 /** Returns fields that a frame can carry. A value that JSON would change is sent as the log shows it. */

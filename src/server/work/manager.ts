@@ -131,7 +131,7 @@ export class Manager {
     const job = this.#all().find(({ token }) => token === lease)?.attempt?.job;
     if (job === undefined) return;
     if (progress) job.report(progress.done, progress.note);
-    for (const { level, message } of log) job.log[level](message);
+    for (const { level, message, fields } of log) job.log[level](message, fields);
   }
 
   /**

@@ -123,7 +123,11 @@ export interface JobReport {
   /** Its progress. */
   readonly progress?: { readonly done: number; readonly note?: string };
   /** Lines for its log. */
-  readonly log?: readonly { readonly level: "debug" | "info" | "warn" | "error"; readonly message: string }[];
+  readonly log?: readonly {
+    readonly level: "debug" | "info" | "warn" | "error";
+    readonly message: string;
+    readonly fields?: Readonly<Record<string, unknown>>;
+  }[];
 }
 
 /** A command to a worker. */

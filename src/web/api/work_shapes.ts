@@ -113,7 +113,11 @@ export const reportFields = {
   progress: optional(object("its progress", { done: number("any number"), note: optional(text("a note")) })),
   log: optional(list(
     "lines since the last report",
-    object("", { level: choice(["debug", "info", "warn", "error"], "its level"), message: text("the line") }),
+    object("", {
+      level: choice(["debug", "info", "warn", "error"], "its level"),
+      message: text("the line"),
+      fields: optional(map("its fields", any(""))),
+    }),
   )),
 } as const;
 

@@ -114,7 +114,7 @@ function show(raw: string, mask: Mask, queue: string): JobView {
   };
 }
 
-/** Returns the last lines of a log, each cut: workers keep 20 lines of 200 characters, other writers anything. */
+/** Returns the last lines of a log, each cut: workers keep 20 lines of 500 bytes, other writers anything. */
 export function lastLines(log: readonly unknown[]): string[] {
   return log.slice(-MAX_LOG_LINES).filter((line) => typeof line === "string").map((line) => cut(line, MAX_LINE_CHARS));
 }

@@ -147,7 +147,7 @@ export const ends: readonly Case[] = [
     shared: true,
     async run(scene) {
       const { progress, log } = await scene.run("progress", 50, "half");
-      assertEquals([progress, log], ["50 half", ["it is half"]]);
+      assertEquals([progress, log], ["50 half", ["it is half n=1"]]);
     },
   },
   {
