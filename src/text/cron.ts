@@ -6,6 +6,7 @@
 import type { CrontabEntry } from "../client/crontab_entry.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
 import type { EndedRun } from "../operator/query/cron_ends.ts";
+import type { WorkerInfo } from "../store/port/workers.ts";
 import type { entryShape, runShape } from "../operator/shapes/cron.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
 import { formatDuration } from "../job/duration.ts";
@@ -13,6 +14,20 @@ import { type Columns, timeColumn } from "./columns.ts";
 import { argsText } from "./job_text.ts";
 import { isoTime, localMinute, localTime, relative } from "./times.ts";
 import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
+
+/** An entry in a list. */
+export interface CronRow extends CrontabEntry {
+  /** No worker is online: its next run won't take place. */
+  readonly isIdle?: boolean;
+}
+
+/** Replaces the times of runs that won't take place. */
+export const NO_WORKER = "no worker is running";
+
+/** Returns whether no online worker enqueues runs: none is, or only those of Sidekiq, which have no interval of heartbeats. */
+export function noneSchedules(workers: readonly Pick<WorkerInfo, "alive" | "heartbeatMs">[]): boolean {
+  return !workers.some(({ alive, heartbeatMs }) => alive && heartbeatMs !== undefined);
+}
 
 /** The columns of a list of entries. */
 export const CRON_COLUMNS = {
@@ -22,7 +37,7 @@ export const CRON_COLUMNS = {
   "last run": { text: ({ last }, now) => last && `${last.outcome} ${relative(last.decidedAt, now)}`, is: "optional" },
   job: { text: ({ definition }) => definition && `${definition.class}(${argsText(definition.args)})` },
   memo: { text: ({ definition }) => definition?.memo, is: "optional" },
-} as const satisfies Columns<CrontabEntry>;
+} as const satisfies Columns<CronRow>;
 
 /** The columns of a list of runs. */
 export const RUN_COLUMNS = {
@@ -44,8 +59,9 @@ export const ENDED_RUN_COLUMNS = {
   error: { text: ({ jobError }) => jobError },
 } as const satisfies Columns<EndedRun>;
 
-function nextText({ next, definition, state, isLoaded }: CrontabEntry, now: number): string {
+function nextText({ next, definition, state, isLoaded, isIdle }: CronRow, now: number): string {
   if (definition === undefined) return "unknown format";
+  if (isIdle && next !== undefined) return NO_WORKER;
   if (next === undefined) return state?.paused ? "paused" : isLoaded ? "none" : "not loaded";
   const zone = zoneOf(definition.schedule);
   const isLocal = zone === undefined || localMinute(next, zone) === localMinute(next);

@@ -1,6 +1,7 @@
 /** `jobs cron`. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
+import { workerRecord } from "../store_contract/jobs.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 
@@ -172,6 +173,21 @@ Deno.test("lists the entries of the configuration that no worker has loaded", as
     "jobs: 1 entry isn't active yet: there is no store at sqlite:new/jobs.db, and no worker has loaded jobs.json; " +
       "start one: jobs run\n",
   );
+});
+
+Deno.test("lists no time of a run that won't take place, because no worker is running", async () => {
+  await using bench = await Bench.open();
+  await cron(bench, ["add", "hourly", "Tick", "--every", "1h"]);
+  const env = { env: { JOBS_STORE: bench.url } };
+  const idle = "jobs: no worker is running: no run takes place until one is; start one: jobs run\n";
+  const list = await jobs(["cron", "list"], env);
+  assertMatch(list.stdout, /^hourly +every hour +no worker is running +Tick\(\)/m);
+  assertEquals(list.stderr, idle);
+  assertEquals((await jobs(["cron", "next", "hourly"], env)).stderr, idle);
+  await bench.store.workers.heartbeat(workerRecord("w:1:a", { heartbeatMs: 5_000 }), 600_000);
+  const running = await jobs(["cron", "list"], env);
+  assertMatch(running.stdout, /^hourly +every hour +in \S+ /m);
+  assertEquals([running.stderr, (await jobs(["cron", "next", "hourly"], env)).stderr], ["", ""]);
 });
 
 Deno.test("adds the entries of a file, and pauses, resumes and removes those with a prefix or a tag", async () => {

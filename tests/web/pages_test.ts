@@ -256,6 +256,12 @@ onBothStores("shows cron entries in plain words; runs, pauses, resumes and remov
   assertStringIncludes(list.text, "nightly report");
   assertStringIncludes(list.text, "at 03:00 every day");
   const page = "/cron/nightly%20report";
+  const idle = async () =>
+    /no worker is running/i.test((await someone.visit("/cron")).text) &&
+    (await someone.visit(page)).text.includes("No worker is running: these runs don&#39;t take place until one is.");
+  assertEquals(await idle(), true);
+  await store.workers.heartbeat(workerRecord("w:1:a", { heartbeatMs: 5_000 }), 600_000);
+  assertEquals(await idle(), false);
   const ran = await someone.submit(`${page}/run`, {}, page);
   const jid = /is enqueued as (\w+)\./.exec(ran.text)![1]!;
   assertEquals(await placeOf(store, jid), "queue:default");

@@ -11,8 +11,11 @@ import {
   CRON_COLUMNS,
   cronEntryJson,
   cronRecordJson,
+  type CronRow,
   ENDED_RUN_COLUMNS,
   inZone,
+  NO_WORKER,
+  noneSchedules,
   utc,
   zoneOf,
 } from "../../text/cron.ts";
@@ -25,6 +28,8 @@ import { findEntry, parseCount, withCrontab } from "../shared/cron_store.ts";
 import { loadSettings, storeUrl } from "../shared/store.ts";
 import { printError, printJson } from "../terminal/output.ts";
 import { printList, printTable } from "../terminal/table.ts";
+
+const IDLE = `jobs: ${NO_WORKER}: no run takes place until one is; start one: jobs run`;
 
 /** Entries that are listed unless asked for more. */
 const DEFAULT_LIMIT = 100;
@@ -45,11 +50,14 @@ export async function list(argv: readonly string[]): Promise<number> {
   let isStored = true;
   const writer = new ListWriter(flags.json, CRON_COLUMNS, cronEntryJson, "entries");
   let left = parseLimit(flags.limit ?? `${DEFAULT_LIMIT}`);
-  const { next, pending } = await withCrontab(flags, async ({ crontab }, { cron }) => {
+  let [isIdle, hasRuns] = [false, false];
+  const { next, pending } = await withCrontab(flags, async ({ crontab }, { cron, workers }) => {
     let next = flags.cursor;
+    isIdle = noneSchedules(await workers.list());
     do {
       const page = await crontab.page({ ...request, cursor: next, limit: Math.min(left, MAX_CRON_PAGE) });
-      writer.write(page.entries);
+      writer.write(page.entries.map((entry): CronRow => ({ ...entry, isIdle })));
+      hasRuns ||= page.entries.some(({ next }) => next !== undefined);
       left -= page.entries.length;
       next = page.next;
     } while (left > 0 && next !== undefined);
@@ -76,7 +84,7 @@ export async function list(argv: readonly string[]): Promise<number> {
     const count = shown.length === 1 ? "1 entry isn't" : `${shown.length} entries aren't`;
     const reason = isStored ? "no worker" : `there is no store at ${hidePassword(storeUrl(settings))}, and no worker`;
     printError(`jobs: ${count} active yet: ${reason} has loaded ${file ?? "the configuration"}; start one: jobs run`);
-  }
+  } else if (isIdle && hasRuns && !flags.json) printError(IDLE);
   return 0;
 }
 
@@ -101,9 +109,10 @@ export async function next(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
   }, "NAME");
   const count = parseCount(flags.limit, 5, 1_000);
-  const { times, schedule } = await withCrontab(flags, async ({ crontab }) => {
+  const { times, schedule, isIdle } = await withCrontab(flags, async ({ crontab }, { workers }) => {
     await findEntry(crontab, args[0]!);
     return {
+      isIdle: noneSchedules(await workers.list()),
       times: await crontab.next(args[0]!, count),
       schedule: (await crontab.get(args[0]!))!.definition!.schedule,
     };
@@ -117,6 +126,7 @@ export async function next(argv: readonly string[]): Promise<number> {
     const local = (at: number) => inZone(at, schedule).slice(0, 19).replace("T", " ");
     const row = (at: number) => [relative(at, now), local(at), ...(zone === "UTC" ? [] : [second(at)])];
     printTable(columns, times.map(row), "No more runs");
+    if (isIdle && times.length > 0) printError(IDLE);
   }
   return 0;
 }

@@ -11,7 +11,7 @@ import { describeSchedule, type ScheduleSpec } from "../../cron/schedule_spec.ts
 import { formatDuration } from "../../job/duration.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { number } from "../../text/format.ts";
-import { CRON_COLUMNS, ENDED_RUN_COLUMNS, inZone, zoneOf } from "../../text/cron.ts";
+import { CRON_COLUMNS, ENDED_RUN_COLUMNS, inZone, NO_WORKER, noneSchedules, zoneOf } from "../../text/cron.ts";
 import type { AnyAction } from "../../operator/actions/action.ts";
 import { pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
 import { actFor } from "../act.ts";
@@ -49,13 +49,18 @@ export function cronRoutes(app: Hono<WebEnv>, services: Services): void {
     const name = c.req.param("name");
     const [view, entry] = await Promise.all([viewOf(services, c), services.crontab.get(name)]);
     if (entry === undefined) throw new HttpError(404, `Cron entry "${name.slice(0, 80)}" not found`);
-    const [times, history] = await Promise.all([
+    const [workers, times, history] = await Promise.all([
+      services.store.workers.list(),
       entry.definition === undefined ? [] : services.crontab.next(name, NEXT_TIMES),
       services.crontab.history(name, HISTORY),
     ]);
     const shown = entry.definition && services.mask.value(entry.definition);
     const records = await withEnds(services.store, history, entry, services.mask);
-    return html(services, c, <CronEntryPage {...{ view, entry, shown, times, records }} />);
+    return html(
+      services,
+      c,
+      <CronEntryPage {...{ view, entry, shown, times, records, isIdle: noneSchedules(workers) }} />,
+    );
   });
   for (const [verb, action] of Object.entries(ACTIONS)) {
     app.post(`/cron/:name/${verb}`, (c) => cronForm(services, c, c.req.param("name"), action));
@@ -187,7 +192,13 @@ function CronTable({ view, list: { entries }, ends }: CronPageProps) {
           </>
         ),
         schedule: {},
-        "next run": { class: "when", show: ({ next }) => <Time at={next} now={view.now} /> },
+        "next run": {
+          class: "when",
+          show: ({ next, isIdle }) =>
+            isIdle && next !== undefined
+              ? <span class="badge warn">{NO_WORKER}</span>
+              : <Time at={next} now={view.now} />,
+        },
         "last run": {
           class: "when",
           show: ({ last, live }) => (
@@ -286,8 +297,10 @@ function settingOf(name: string, value: unknown) {
   return <code>{typeof value === "string" ? value : stringifyLossless(value)}</code>;
 }
 
-function CronEntryPage({ view, entry, shown, times, records }: {
+function CronEntryPage({ view, entry, shown, times, records, isIdle }: {
   readonly view: View;
+  /** No worker enqueues runs. */
+  readonly isIdle: boolean;
   readonly entry: CrontabEntry;
   /** The definition without secrets. */
   readonly shown: unknown;
@@ -320,6 +333,8 @@ function CronEntryPage({ view, entry, shown, times, records }: {
           <h2>Next runs</h2>
           {entry.state?.paused
             ? <p class="note">The entry is paused: these runs don't take place until it is resumed.</p>
+            : isIdle
+            ? <p class="note">No worker is running: these runs don't take place until one is.</p>
             : !entry.isLoaded && <p class="note">These runs don't take place until a worker has the entry.</p>}
           {times.length === 0 ? <Empty title="No further runs." /> : (
             <RunTimes

@@ -4,8 +4,8 @@
  * @module
  */
 import type { Context } from "hono";
-import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { CRON_FILTERS, type CronFilter, cronRequest, InvalidCronFilter } from "../../operator/query/cron.ts";
+import { type CronRow, noneSchedules } from "../../text/cron.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services, WebEnv } from "../services.ts";
 import { textsIn } from "./filter.ts";
@@ -13,7 +13,7 @@ import { pageOf } from "./paging.ts";
 
 /** A page of the list. */
 export interface CronList {
-  readonly entries: readonly CrontabEntry[];
+  readonly entries: readonly CronRow[];
   readonly filter: CronFilter;
   readonly cursor: string | undefined;
   /** Absent on the last page. */
@@ -21,12 +21,16 @@ export interface CronList {
 }
 
 /** Returns the requested page. */
-export async function readCronPage({ crontab }: Services, c: Context<WebEnv>): Promise<CronList> {
+export async function readCronPage({ crontab, store }: Services, c: Context<WebEnv>): Promise<CronList> {
   const filter = textsIn(c, Object.keys(CRON_FILTERS) as (keyof typeof CRON_FILTERS)[]);
   const page = pageOf(c);
   try {
-    const { entries, next } = await crontab.page({ ...cronRequest(filter), ...page });
-    return { entries, filter, cursor: page.cursor, next };
+    const [{ entries, next }, workers] = await Promise.all([
+      crontab.page({ ...cronRequest(filter), ...page }),
+      store.workers.list(),
+    ]);
+    const isIdle = noneSchedules(workers);
+    return { entries: entries.map((entry) => ({ ...entry, isIdle })), filter, cursor: page.cursor, next };
   } catch (error) {
     throw error instanceof InvalidCronFilter ? new HttpError(422, error.message) : error;
   }
