@@ -20,7 +20,7 @@ const MIN_SAMPLES = 20;
 const LATE_FACTOR = 10;
 const MIN_LATE_MS = 10_000;
 /** A job of a class without a usual duration occupies its processor for long. */
-const LONG_MS = 30_000;
+const LONG_MS = 10_000;
 
 /** A running job, its worker and the duration that is usual for its class. */
 interface Running {
