@@ -23,6 +23,31 @@ async function onFullDisk(bench: Bench, args: readonly string[]) {
   return { code, stderr: new TextDecoder().decode(stderr) };
 }
 
+Deno.test("--wait prints each failed attempt while it waits", async () => {
+  await using bench = await Bench.open();
+  const handlers = `${bench.folder}/flaky.js`;
+  await Deno.writeTextFile(
+    handlers,
+    `let calls = 0;
+     export function Flaky() { if (calls++ === 0) throw new Error("no route"); return "arrived"; }
+     Flaky.options = { retry: 4, retryIn: () => 3_600 };`,
+  );
+  await using server = await bench.server([handlers]);
+  const [command, ...args] = [...jobsCommand(), "push", "Flaky", "--wait", "--retry", "4", "--store", bench.url];
+  await using child = new Deno.Command(command!, { args, stdout: "piped", stderr: "piped" }).spawn();
+  let printed = "";
+  const reading = (async () => {
+    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) printed += text;
+  })();
+  await bench.until(() => printed.includes("\n"));
+  assertMatch(printed, /^jobs: failed attempt 1 of 5, retry in (1h|59m\S*|60m): Error: no route\n$/);
+  assertEquals((await jobs(["retry", "--all", "retrying", "--yes", "--store", bench.url])).code, 0);
+  assertEquals(await new Response(child.stdout).text(), '"arrived"\n');
+  await reading;
+  assertEquals([(await child.status).code, printed.split("\n").length], [0, 2]);
+  await server.logged("Done");
+});
+
 Deno.test("rejects an invalid option of push by its name on the command line", async () => {
   await using bench = await Bench.open();
   for (

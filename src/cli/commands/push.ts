@@ -33,7 +33,7 @@ ${optionFlagsHelp(PUSH_FLAGS)}
       --args JSON        the arguments as a JSON array, instead of ARG …
       --strict           reject a class that no worker has registered
       --wait             wait until it has finished and print its result; exit 1
-                         unless it succeeded
+                         unless it succeeded; prints failed attempts on stderr
       --wait-timeout TIME
                          stop waiting after this time, with exit 1
       --bulk FILE        push a job for each line of a file (- is stdin): an
@@ -118,7 +118,14 @@ async function push(argv: readonly string[], tracing: ClientTracing): Promise<nu
       // A throttled push has no result: with --wait it fails. A duplicate has that of the job that holds the lock.
       if (waited !== undefined && result.kind !== "throttled") {
         const begin = () => report(remark, warn);
-        return await waited.waitFor(jid, { store, client, begin, timeoutMs, json: flags.json });
+        return await waited.waitFor(jid, {
+          store,
+          client,
+          begin,
+          timeoutMs,
+          json: flags.json,
+          maxRetries: settings.maxRetries,
+        });
       }
       const printResult = () => {
         if (flags.json) printJson(printedPush(result));

@@ -10,16 +10,24 @@ import type { Settings } from "../../config/settings.ts";
 import { boundOf, parseDuration } from "../../job/duration.ts";
 import type { EndedJob } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
+import { parsePayload } from "../../job/job.ts";
 import { retentionMs } from "../../job/time.ts";
+import type { Entry } from "../../store/port/entries.ts";
 import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
 import { finishedJson, finishedState } from "../../text/finished.ts";
+import { Mask } from "../../text/mask.ts";
+import { relative } from "../../text/times.ts";
 import { stateOfPlace } from "../../operator/actions/places.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
 import { print, printError, printJson } from "../terminal/output.ts";
 
 /** A record is kept at least this long: the client must be able to read it. */
 const MIN_RECORD_MS = 60_000;
+/** How often the job is looked up for failed attempts. */
+const ATTEMPT_INTERVAL_MS = 500;
+/** A lookup that takes long is repeated after this many times as long. */
+const SHARE = 20;
 
 /**
  * Returns how long to keep the record of the job: as its class sets, or the default, whichever is longer. The push sets these
@@ -67,12 +75,14 @@ export function parseWaitTimeout(text: string | undefined): number | undefined {
  */
 export async function waitFor(
   jid: string,
-  { store, client, begin, timeoutMs, json }: {
+  { store, client, begin, timeoutMs, json, maxRetries }: {
     readonly store: Store;
     readonly client: Client;
     readonly begin: () => Promise<void>;
     readonly timeoutMs: number | undefined;
     readonly json: boolean;
+    /** The setting: attempts of a job that sets none itself. */
+    readonly maxRetries: number;
   },
 ): Promise<number> {
   using stopped = untilStopped();
@@ -80,6 +90,7 @@ export async function waitFor(
   const timeout = new AbortController();
   const signal = AbortSignal.any([stopped.signal, timeout.signal]);
   if (timeoutMs !== undefined) void systemClock.sleep(timeoutMs, signal).then(() => timeout.abort());
+  using _attempts = reportAttempts(jid, store, maxRetries);
   const ended = await client.result(jid, { signal });
   timeout.abort();
   if (ended !== undefined) return printEnded(ended, json);
@@ -93,6 +104,45 @@ export async function waitFor(
       } after --wait-timeout, and continues (jobs show ${jid})`,
   );
   return 1;
+}
+
+/** Prints each failed attempt on stderr, until it is disposed of. Attempts that fail within a pause share a line. */
+function reportAttempts(jid: string, { jobs }: Pick<Store, "jobs">, maxRetries: number): Disposable {
+  const stop = new AbortController();
+  const report = async () => {
+    let reported = 0;
+    let pauseMs = ATTEMPT_INTERVAL_MS;
+    for (;;) {
+      await systemClock.sleep(pauseMs, stop.signal);
+      if (stop.signal.aborted) return;
+      const began = systemClock.monotonic();
+      // The wait for the result reports a store that is down.
+      const [entry] = await jobs.find([jid]).catch(() => []);
+      pauseMs = Math.max(ATTEMPT_INTERVAL_MS, SHARE * (systemClock.monotonic() - began));
+      const failed = entry && failedAttempt(entry, systemClock.now(), maxRetries);
+      if (stop.signal.aborted || failed === undefined || failed.attempt <= reported) continue;
+      reported = failed.attempt;
+      printError(`jobs: ${failed.text}`);
+    }
+  };
+  void report();
+  return { [Symbol.dispose]: () => stop.abort() };
+}
+
+/** Returns the last failure of a job that will run again: `failed attempt 1 of 5, retry in 20s: Error: no route`. */
+export function failedAttempt(
+  { payload: raw, place, at }: Entry,
+  now: number,
+  maxRetries: number,
+): { readonly attempt: number; readonly text: string } | undefined {
+  const { payload } = parsePayload(raw) ?? {};
+  const count = payload?.retry_count;
+  if (typeof count !== "number" || payload?.error_class === undefined || place.in === "dead") return undefined;
+  const { retry, retry_for: span } = payload;
+  const total = span === undefined ? ` of ${(typeof retry === "number" ? retry : maxRetries) + 1}` : "";
+  const next = place.in === "retry" ? `, retry ${relative(at, now)}` : "";
+  const error = new Mask([], true).text(`${asText(payload.error_class)}: ${asText(payload.error_message)}`);
+  return { attempt: count + 1, text: `failed attempt ${count + 1}${total}${next}: ${error}` };
 }
 
 function printEnded(ended: EndedJob, json: boolean): number {
