@@ -5,6 +5,7 @@
  */
 import { formatDuration } from "../job/duration.ts";
 import type { Stall } from "../store/ops/stalls.ts";
+import { heedHint } from "./runtimes.ts";
 import { shellWord } from "./shell.ts";
 
 /** Returns the name of a stalling job: its class and jid. */
@@ -32,7 +33,7 @@ export function stallText(stall: Stall, now: number): string {
 }
 
 /** Returns what to know about the remedy, as a clause. */
-export function stallHint({ is, jid }: Stall): string {
+export function stallHint({ is, jid, runtime }: Stall): string {
   switch (is) {
     case "blocked":
       return `the stop ends it at the shutdown timeout${
@@ -41,7 +42,7 @@ export function stallHint({ is, jid }: Stall): string {
           : "; without the cancel the job returns to its queue and blocks again"
       }; isolate: true keeps the class from blocking others; jobs web in a process apart replies meanwhile`;
     case "ignores-signal":
-      return "a stop of its worker ends it; pass ctx.signal on in the handler, or set isolate: true, so that it can be killed";
+      return `a stop of its worker ends it; ${heedHint(runtime)}`;
     case "running":
       return "the dump shows what it does, and jobs cancel ends it; a timeout for the class ends such jobs";
   }

@@ -11,6 +11,7 @@ import type { JobWaits } from "../store/ops/job_waits.ts";
 import { crashesOf, crashText } from "./crashes.ts";
 import { groupHeldText, groupName } from "./groups.ts";
 import { limitUse, raiseLimit } from "./limits.ts";
+import { canIsolate, startCommand } from "./runtimes.ts";
 import { shellWord } from "./shell.ts";
 import { DEFAULT_EXAMPLE } from "./signals.ts";
 import { stallCure, stallText } from "./stalls.ts";
@@ -44,7 +45,9 @@ export function whyNotRunning(entry: Entry, around: Surroundings): readonly stri
         `jobs steps ${jid} lists them.`,
       ];
     }
-    return [`It is dead: ${whyDead(job?.payload)}. jobs retry ${jid} runs it again.`];
+    return [
+      `It is dead: ${whyDead(job?.payload, canIsolate(around.workers, job?.class))}. jobs retry ${jid} runs it again.`,
+    ];
   }
   const named = job?.payload.queue;
   const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
@@ -64,11 +67,12 @@ function crashing(payload: Payload | undefined): string[] {
 /** The worker's `maxRetries`, which the payload doesn't have, unless it is set. */
 const DEFAULT_MAX_RETRIES = 25;
 
-function whyDead(payload: Payload | undefined): string {
+function whyDead(payload: Payload | undefined, canIsolate: boolean): string {
   const { error_class: failure, retry, retry_count: count, retry_for: span } = payload ?? {};
   if (payload !== undefined && failure === undefined) return "it was killed";
   if (failure === "WorkerDied") {
-    return "it crashed its workers, or they ran out of memory; isolate: true for the class protects the worker";
+    const protection = canIsolate ? "; isolate: true for the class protects the worker" : "";
+    return `it crashed its workers, or they ran out of memory${protection}`;
   }
   if (failure === "Kill") return "its handler ended it for good";
   const isEarly = typeof count === "number" && count < (typeof retry === "number" ? retry : DEFAULT_MAX_RETRIES);
@@ -178,13 +182,13 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "no-worker-online":
       return "No worker is online.";
     case "no-worker-of-queue":
-      return `No worker fetches from queue "${queue}": start one with jobs run -q ${shellWord(queue)}.`;
+      return `No worker fetches from queue "${queue}": start one with ${startCommand(around.workers, [queue])}.`;
     case "quiet":
       return `All workers of queue "${queue}" are quiet${
         quietFor(serving(queue, around), around.now)
       }. jobs resume --all-workers resumes them.`;
     case "stopping":
-      return `All workers of queue "${queue}" are stopping. Start one: jobs run -q ${shellWord(queue)}.`;
+      return `All workers of queue "${queue}" are stopping. Start one: ${startCommand(around.workers, [queue])}.`;
     case "busy": {
       const isLong = blocker.stall !== undefined && around.now - blocker.stall.since >= LONG_RUN_MS;
       if (!isLong) return "All processors of its queue are busy.";
@@ -194,8 +198,8 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "blocked":
       return sentence(`${stallText(blocker.stall!, around.now)}: ${stallCure(blocker.stall!)}`);
     case "no-handler":
-      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one. jobs run handlers.js -q ${
-        shellWord(queue)
+      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one. ${
+        startCommand(around.workers, [queue])
       } starts one.`;
   }
 }

@@ -22,6 +22,7 @@ import { checkCron } from "./doctor_cron.ts";
 import { checkPace } from "./doctor_pace.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { pauseText } from "../../text/queues.ts";
+import { startCommand } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
 
@@ -185,7 +186,7 @@ async function checkAlerts(
         check: "jobs",
         state: "warning",
         message: `${stuck === 1 ? "1 job is" : `${stuck} jobs are`} held by offline workers`,
-        cure: "an online worker rescues them within seconds; start one: jobs run handlers.js",
+        cure: `an online worker rescues them within seconds; start one: ${startCommand(workers)}`,
       } as const,
     ]),
     ...emptyPauses(queues),

@@ -7,6 +7,7 @@ import { formatDuration } from "../../job/duration.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import { crashText } from "../../text/crashes.ts";
 import { number } from "../../text/format.ts";
+import { canIsolate, startCommand } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
 import { type Alert, type AlertAction, MAX_OF_A_KIND, type Situation } from "./alert.ts";
 
@@ -116,7 +117,7 @@ export function retryAlerts({ stats, samples, now }: Situation): Alert[] {
 }
 
 /** One alert for each class that crashed workers within the last hour. */
-export function crashAlerts({ crashes, now }: Situation): Alert[] {
+export function crashAlerts({ crashes, workers, now }: Situation): Alert[] {
   const recent = crashes.filter(({ at }) => at > now - HOUR_MS);
   return [...Map.groupBy(recent, ({ class: name }) => name)].slice(0, MAX_OF_A_KIND).map(([name, jobs]) => {
     const { jid, ref, at } = jobs[0]!;
@@ -126,8 +127,9 @@ export function crashAlerts({ crashes, now }: Situation): Alert[] {
       title: `${name} crashes its workers: ${
         jobs.length === 1 ? "1 job" : `${number(jobs.length)} jobs`
       } moved to dead`,
-      detail: `${formatDuration(Math.max(0, now - at))} ago. Each attempt ended its worker. ` +
-        `isolate: true for the class protects the worker.`,
+      detail: `${formatDuration(Math.max(0, now - at))} ago. Each attempt ended its worker.${
+        canIsolate(workers, name) ? " isolate: true for the class protects the worker." : ""
+      }`,
       command: `jobs show ${shellWord(jid)}`,
       actions: [
         { label: "Show job", path: `/jobs/${encodeURIComponent(jid)}`, query: { ref } },
@@ -138,26 +140,28 @@ export function crashAlerts({ crashes, now }: Situation): Alert[] {
 }
 
 /** Jobs that may crash their workers again, before they are dead. */
-export function suspectAlerts({ suspects }: Situation): Alert[] {
+export function suspectAlerts({ suspects, workers }: Situation): Alert[] {
   return suspects.toSorted((a, b) => b.rescues - a.rescues).slice(0, MAX_OF_A_KIND).map((job) => ({
     kind: "warn",
     about: "jobs",
     title: `${job.class} ${job.jid}: ${crashText(job).replace(/^I/, "i")}`,
-    detail: "A cancel keeps it from the next worker; isolate: true for the class protects them.",
+    detail: `A cancel keeps it from the next worker${
+      canIsolate(workers, job.class) ? "; isolate: true for the class protects them" : ""
+    }.`,
     command: `jobs cancel ${shellWord(job.jid)}`,
     actions: [{ label: "Show job", path: `/jobs/${encodeURIComponent(job.jid)}` }],
   }));
 }
 
 /** Classes without a handler. */
-export function unhandledAlerts({ unhandled, now }: Situation): Alert[] {
+export function unhandledAlerts({ unhandled, workers, now }: Situation): Alert[] {
   return unhandled.slice(0, MAX_OF_A_KIND).map(({ class: name, queue, since, isScheduled, isKnown = true }) => ({
     kind: "bad",
     about: "jobs",
     title: `No worker of queue "${queue}" has a handler for ${name}`,
     detail: `Its jobs wait for one${since === undefined ? "" : `, for ${formatDuration(Math.max(0, now - since))}`}.` +
       (isKnown ? "" : " No worker has ever had one."),
-    command: `jobs run handlers.js -q ${shellWord(queue)}`,
+    command: startCommand(workers, [queue]),
     actions: [
       {
         label: "Show jobs",

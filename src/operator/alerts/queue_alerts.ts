@@ -12,6 +12,7 @@ import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import { limitUse, raiseLimit } from "../../text/limits.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
+import { startCommand } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
@@ -86,7 +87,7 @@ function pausedAlert(queue: QueueInfo, { pauses, now }: Situation): Alert | unde
 function unfetchedAlert(
   queue: QueueInfo,
   online: readonly WorkerInfo[],
-  { now }: Situation,
+  { now, workers }: Situation,
 ): Alert | undefined {
   const { name } = queue;
   const serving = online.filter(({ queues }) => queues.includes(name));
@@ -108,7 +109,7 @@ function unfetchedAlert(
     title: serving.length > 0
       ? `All workers of queue "${name}" are stopping (${waitingText(queue)})`
       : `Queue "${name}" has no worker (${waitingText(queue)})`,
-    command: `jobs run handlers.js -q ${shellWord(name)}`,
+    command: startCommand(workers, [name]),
     actions: [showAction(name)],
   };
 }

@@ -8,7 +8,7 @@ import { type Stall, stallsOf } from "../../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
-import { shellWord } from "../../text/shell.ts";
+import { startCommand } from "../../text/runtimes.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
 import { type Alert, type AlertAction, MAX_OF_A_KIND, sentence, type Situation, stallCause } from "./alert.ts";
@@ -57,7 +57,7 @@ export function workerAlerts({ stats, workers, now }: Situation): Alert[] {
       kind: "bad",
       about: "workers",
       title: `No worker is running: ${number(stats.enqueued)} ${stats.enqueued === 1 ? "job waits" : "jobs wait"}`,
-      command: `jobs run handlers.js${queueFlags(stats)}`,
+      command: startCommand(workers, fullQueues(stats)),
       actions: [SHOW],
     });
   } else if (online.length > 0 && online.every((worker) => worker.stopping)) {
@@ -65,7 +65,7 @@ export function workerAlerts({ stats, workers, now }: Situation): Alert[] {
       kind: "warn",
       about: "workers",
       title: "All workers are stopping: no job is fetched",
-      command: "jobs run handlers.js",
+      command: startCommand(online),
       actions: [SHOW],
     });
   } else if (online.length > 0 && online.every((worker) => worker.quiet)) {
@@ -83,18 +83,18 @@ export function workerAlerts({ stats, workers, now }: Situation): Alert[] {
       about: "workers",
       title: offline.length === 1 ? "1 worker is offline" : `${number(offline.length)} workers are offline`,
       detail: `${heartbeatsText(offline, now)}. Their running jobs are rescued by an online worker within seconds.`,
-      command: online.length === 0 ? "jobs run handlers.js" : "jobs workers",
+      command: online.length === 0 ? startCommand(offline) : "jobs workers",
       actions: [SHOW],
     });
   }
   return alerts;
 }
 
-/** Returns the options for the largest queues with jobs; empty if that is the default one alone. */
-function queueFlags({ queues }: Situation["stats"]): string {
+/** Returns the largest queues with jobs; empty if that is the default one alone. */
+function fullQueues({ queues }: Situation["stats"]): string[] {
   const names = queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES).toSorted((a, b) => b.size - a.size)
     .slice(0, MAX_NAMED).map(({ name }) => name);
-  return names.every((name) => name === "default") ? "" : names.map((name) => ` -q ${shellWord(name)}`).join("");
+  return names.every((name) => name === "default") ? [] : names;
 }
 
 /** Heartbeats are late: what is known of these workers is old. */

@@ -38,7 +38,7 @@ export interface Pause {
 export interface Around {
   readonly workers: readonly (
     & Pick<WorkerInfo, "id" | "alive" | "quiet" | "busy" | "concurrency" | "queues" | "classes">
-    & Partial<Pick<WorkerInfo, "work" | "blocked" | "stopping" | "quietSince" | "heartbeatAt">>
+    & Partial<Pick<WorkerInfo, "work" | "blocked" | "stopping" | "quietSince" | "heartbeatAt" | "version">>
   )[];
   readonly queues: readonly Pick<QueueInfo, "name" | "paused" | "pausedForMs" | "limit">[];
 }

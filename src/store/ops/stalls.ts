@@ -6,6 +6,7 @@
  */
 import { performedIn } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
+import { type Runtime, runtimeOf } from "./runtimes.ts";
 import type { RunningJobRecord, WorkerInfo } from "../port/workers.ts";
 
 /** A running job, or a worker that a job can't be named for. */
@@ -23,10 +24,14 @@ export interface Stall {
   readonly abortReason?: string;
   /** When it has, in epoch milliseconds. */
   readonly abortedAt?: number;
+  /** The runtime of its worker, if that is another program. */
+  readonly runtime?: Runtime;
 }
 
 /** The part of a worker's record that shows stalls. */
-export type StallingWorker = Pick<WorkerInfo, "id" | "alive"> & Partial<Pick<WorkerInfo, "work" | "blocked">>;
+export type StallingWorker =
+  & Pick<WorkerInfo, "id" | "alive">
+  & Partial<Pick<WorkerInfo, "work" | "blocked" | "version">>;
 
 /** Returns the jobs that block event loops and those that ignore their signals, on online workers. */
 export function stallsOf(workers: readonly StallingWorker[]): Stall[] {
@@ -69,8 +74,9 @@ export function longestRunning(workers: readonly StallingWorker[], queue?: strin
   return running.toSorted((a, b) => a.since - b.since)[0];
 }
 
-function stallOf({ id }: StallingWorker, { payload, since, abortReason, abortedAt }: RunningJobRecord): Stall {
+function stallOf({ id, version }: StallingWorker, { payload, since, abortReason, abortedAt }: RunningJobRecord): Stall {
   const [name, jid] = [performedIn(payload), getField(payload, "jid")];
+  const runtime = runtimeOf(version);
   return {
     is: abortReason === undefined ? "running" : "ignores-signal",
     worker: id,
@@ -79,5 +85,6 @@ function stallOf({ id }: StallingWorker, { payload, since, abortReason, abortedA
     ...(typeof jid === "string" && { jid }),
     ...(abortReason !== undefined && { abortReason }),
     ...(abortedAt !== undefined && { abortedAt }),
+    ...(runtime !== undefined && { runtime }),
   };
 }
