@@ -10,7 +10,7 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   const { store } = bench;
   const beat = (more: Parameters<typeof workerRecord>[1]) =>
     store.workers.heartbeat(
-      workerRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Now"], ...more }),
+      workerRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Now"], heartbeatMs: 600_000, ...more }),
       600_000,
     );
   const env = { JOBS_STORE: bench.url };
@@ -18,7 +18,10 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   const doctor = async () => {
     const { stdout } = await jobs(["doctor", "--json"], { env, cwd: bench.folder });
     const found: { readonly check: string; readonly message: string }[] = JSON.parse(stdout).findings;
-    return found.filter(({ check }) => ["workers", "queues", "jobs"].includes(check))
+    // On a slow machine, the first jobs have waited for long by then.
+    return found.filter(({ check, message }) =>
+      ["workers", "queues", "jobs"].includes(check) && !message.includes(" behind ")
+    )
       .map(({ message }) => message.replaceAll(/[\d.]+m?s/g, "3s"));
   };
   await store.classes.declare([{ name: "Now", options: "{}" }, { name: "Once", options: "{}" }]);
