@@ -49,6 +49,16 @@ Deno.test("names jobs that nothing runs: paused, without a worker, without a han
   assertEquals(found.some(({ message }) => message.includes("handler for Hang")), false);
 });
 
+Deno.test("doesn't call a paused queue empty while its jobs are scheduled", async () => {
+  await using bench = await Bench.open();
+  for (const queue of ["later", "unused"]) await bench.store.admin.configure(queue, { pause: true });
+  await bench.push("Noop", [], { queue: "later", at: Date.now() + 3_600_000 });
+  const found = await findings(bench);
+  const later = one(found, 'Queue "later" is paused; it is empty, but jobs of it are scheduled or retrying');
+  assertEquals(later.cure, "jobs resume later, once they are meant to run");
+  assertEquals(one(found, 'Queue "unused" is paused, and empty').cure, "jobs resume unused");
+});
+
 Deno.test("checks files: a log that isn't writable, a store that others can read", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
   await using bench = await Bench.open();

@@ -8,7 +8,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { formatDuration } from "../../job/duration.ts";
-import type { Alert } from "../../operator/alerts/alert.ts";
+import type { Alert, Situation } from "../../operator/alerts/alert.ts";
 import { alertsOf } from "../../operator/alerts/alerts.ts";
 import { BEHIND_MS } from "../../operator/alerts/queue_alerts.ts";
 import { readSituation } from "../../operator/alerts/situation.ts";
@@ -21,7 +21,7 @@ import { limitUse } from "../../text/limits.ts";
 import { checkCron } from "./doctor_cron.ts";
 import { checkPace } from "./doctor_pace.ts";
 import type { Finding } from "./doctor_finding.ts";
-import { pauseText } from "../../text/queues.ts";
+import { pausedSince, pauseText } from "../../text/queues.ts";
 import { startCommand } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
@@ -189,7 +189,7 @@ async function checkAlerts(
         cure: `an online worker rescues them within seconds; start one: ${startCommand(workers)}`,
       } as const,
     ]),
-    ...emptyPauses(queues),
+    ...emptyPauses(situation),
     ...queues.flatMap((queue) => atItsLimit(queue)),
   ];
 }
@@ -206,14 +206,21 @@ function findingOf({ about, title, detail, command }: Alert): Finding {
   return { check: about, state: "warning", message, ...(cure !== undefined && { cure }) };
 }
 
-/** Reports pauses of queues without jobs: the dashboard reports a pause when jobs wait. */
-function emptyPauses(queues: readonly QueueInfo[]): Finding[] {
-  return queues.filter(({ name, paused, size }) => paused && size === 0 && name !== ALL_QUEUES).map((queue) => ({
-    check: "queues",
-    state: "warning",
-    message: `Queue "${queue.name}" is ${pauseText(queue)}, and empty`,
-    cure: `jobs resume ${shellWord(queue.name)}`,
-  }));
+/** Reports pauses of queues without queued jobs: the dashboard reports a pause when jobs wait. */
+function emptyPauses({ stats: { queues }, later, pauses, now }: Situation): Finding[] {
+  return queues.filter(({ name, paused, size }) => paused && size === 0 && name !== ALL_QUEUES).map((queue) => {
+    const { name } = queue;
+    const isAwaited = later.has(name);
+    const resume = `jobs resume ${shellWord(name)}`;
+    return {
+      check: "queues",
+      state: "warning",
+      message: `Queue "${name}" is ${pauseText(queue)}${pausedSince(pauses.get(name), now)}${
+        isAwaited ? "; it is empty, but jobs of it are scheduled or retrying" : ", and empty"
+      }`,
+      cure: isAwaited ? `${resume}, once they are meant to run` : resume,
+    };
+  });
 }
 
 /** Counts the jobs held by offline workers. */

@@ -95,6 +95,8 @@ export interface Situation {
     readonly queue: string;
     readonly since: number | undefined;
   }[];
+  /** The queues of the scheduled and retrying jobs that were read. */
+  readonly later: ReadonlySet<string>;
   /** Classes of waiting jobs for which no worker of their queue has a handler. */
   readonly unhandled: readonly Unhandled[];
   /** The last pause of each paused queue in the audit log, by the queue's name. */

@@ -56,6 +56,7 @@ function alerts(situation: Partial<Situation>) {
     crashes: [],
     suspects: [],
     retrying: [],
+    later: new Set(),
     engine: "sqlite",
     serverFindings: [],
     roundTripMs: 1,
@@ -209,6 +210,19 @@ Deno.test("falls back to the day's failures without recorded attempts", () => {
     "jobs errors --class B",
   ]]);
   assertEquals(found!.actions[1], { label: "Pause queue b c", path: "/queues/b%20c/pause", acts: true });
+  const paused = (name: string) =>
+    alerts({
+      today: { processed: 200, failed: 150 },
+      retrying,
+      stats: { ...STATS, queues: [{ ...QUEUE, name, size: 0, paused: true }] },
+      pauses: new Map([[name, { at: NOW - 20_000, user: "ann" }]]),
+    })[0]!;
+  assertEquals([paused("b c").detail, paused("b c").actions.length], [
+    `150 of 200 attempts, most of class B, for 50s. Queue "b c" is paused, for 20s now, by ann, which stops the damage. ` +
+    "jobs resume 'b c' continues it, once the cause is mended.",
+    1,
+  ]);
+  assertEquals(paused("a").detail?.includes("jobs pause 'b c' stops the damage."), true);
 });
 
 Deno.test("names a class that fails while the others don't", () => {

@@ -4,9 +4,12 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
+import type { QueueInfo } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
+import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { crashText } from "../../text/crashes.ts";
 import { number } from "../../text/format.ts";
+import { pausedSince, pauseText } from "../../text/queues.ts";
 import { canIsolate, startCommand } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
 import { type Alert, type AlertAction, MAX_OF_A_KIND, type Situation } from "./alert.ts";
@@ -26,7 +29,8 @@ const MANY_RETRIES = 10_000;
 const GROWTH = 0.1;
 
 /** Many attempts fail: of all, or of some classes. */
-export function failureAlerts({ metrics, today, retrying, now }: Situation): Alert[] {
+export function failureAlerts(situation: Situation): Alert[] {
+  const { metrics, today, retrying, now } = situation;
   const recent = metrics.map((measured) => ({
     name: measured.class,
     measured,
@@ -56,10 +60,12 @@ export function failureAlerts({ metrics, today, retrying, now }: Situation): Ale
         hasRecent ? `in the last ${FAILURE_MINUTES} minutes` : "today"
       }`,
       detail: `${number(failed)} of ${number(attempts)} attempts${most}.${
-        queue === undefined ? "" : ` jobs pause ${shellWord(queue)} stops the damage.`
+        queue === undefined ? "" : ` ${pauseAdvice(queue, situation)}.`
       }`,
       command: name === undefined ? "jobs errors" : `jobs errors --class ${shellWord(name)}`,
-      actions: isBad && queue !== undefined ? [errors, pauseAction(queue)] : [errors],
+      actions: isBad && queue !== undefined && pausedOf(queue, situation) === undefined
+        ? [errors, pauseAction(queue)]
+        : [errors],
     }];
   }
   return recent.filter((one) => one.processed >= MIN_ATTEMPTS && one.failed / one.processed >= WARN_RATE)
@@ -85,6 +91,23 @@ function mostFrequent(texts: readonly string[]): string | undefined {
 function firstFailure(jobs: Situation["retrying"], now: number): string {
   const since = Math.min(...jobs.flatMap((job) => job.since ?? []));
   return since === Infinity ? "" : `, for ${formatDuration(Math.max(0, now - since))}`;
+}
+
+/** Returns what holds a queue: itself, or all queues; undefined if neither is paused. */
+function pausedOf(queue: string, { stats }: Situation): QueueInfo | undefined {
+  const paused = stats.queues.filter((one) => one.paused);
+  return paused.find(({ name }) => name === ALL_QUEUES) ?? paused.find(({ name }) => name === queue);
+}
+
+/** Returns how the damage is stopped, or that it is, and how the queue continues. */
+function pauseAdvice(queue: string, situation: Situation): string {
+  const paused = pausedOf(queue, situation);
+  if (paused === undefined) return `jobs pause ${shellWord(queue)} stops the damage`;
+  const { pauses, now } = situation;
+  const isAll = paused.name === ALL_QUEUES;
+  return `${isAll ? "All queues are" : `Queue "${queue}" is`} ${pauseText(paused)}${
+    pausedSince(pauses.get(paused.name), now)
+  }, which stops the damage. jobs resume${isAll ? "" : ` ${shellWord(queue)}`} continues it, once the cause is mended`;
 }
 
 function pauseAction(queue: string): AlertAction {

@@ -67,19 +67,21 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     readCron(new Crontab({ store, client: new Client({ store, clock }), clock })),
   ]);
   const isPostgres = store.url.startsWith("postgres");
-  const [{ unhandled, suspects }, crashes, retrying, cronEnds, pauses, stuck, serverFindings] = await Promise.all([
-    waitingJobs(source, stats, workers),
-    crashedJobs(store),
-    stats.retry === 0 ? [] : retryingJobs(store),
-    readEnds(store, recentRuns(cron, now)),
-    readPauses(store, stats.queues),
-    stuckBatches(store),
-    isPostgres ? serverFindingsOf(store) : [],
-  ]);
+  const [{ unhandled, suspects, scheduled }, crashes, retrying, cronEnds, pauses, stuck, serverFindings] = await Promise
+    .all([
+      waitingJobs(source, stats, workers),
+      crashedJobs(store),
+      stats.retry === 0 ? [] : retryingJobs(store),
+      readEnds(store, recentRuns(cron, now)),
+      readPauses(store, stats.queues),
+      stuckBatches(store),
+      isPostgres ? serverFindingsOf(store) : [],
+    ]);
+  const later = new Set([...scheduled, ...retrying.map(({ queue }) => queue)]);
   return {
     engine: store.url.startsWith("sqlite:") ? "sqlite" : isPostgres ? "postgres" : "redis",
     ...{ now, stats, roundTripMs, workers, metrics, today: today ?? { processed: 0, failed: 0 } },
-    ...{ samples, cron, cronEnds, crashes, suspects, retrying, unhandled, pauses, stuck, serverFindings },
+    ...{ samples, cron, cronEnds, crashes, suspects, retrying, later, unhandled, pauses, stuck, serverFindings },
   };
 }
 
@@ -134,7 +136,7 @@ async function waitingJobs(
   { store, classes }: SituationSource,
   { queues }: Stats,
   workers: readonly WorkerInfo[],
-): Promise<Pick<Situation, "unhandled" | "suspects">> {
+): Promise<Pick<Situation, "unhandled" | "suspects"> & { readonly scheduled: readonly string[] }> {
   const largest = queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES)
     .toSorted((a, b) => b.size - a.size).slice(0, MAX_QUEUES);
   const [declared, scheduled, running, ...pages] = await Promise.all([
@@ -163,7 +165,11 @@ async function waitingJobs(
   }
   const waiting = [...scheduled.entries, ...pages.flatMap(({ entries }) => entries)];
   const payloads = [...running.entries, ...waiting].map(({ payload }) => payload);
-  return { unhandled: [...found.values()], suspects: suspectsIn(payloads) };
+  return {
+    unhandled: [...found.values()],
+    suspects: suspectsIn(payloads),
+    scheduled: scheduled.entries.map(({ payload, place }) => queueOf(payload, place)),
+  };
 }
 
 function queueOf(payload: string, place: Entry["place"]): string {
