@@ -191,6 +191,8 @@ export class Timeout extends Error {
    */
   constructor(limitMs: number) {
     super(`Ran for longer than its timeout of ${formatDuration(limitMs)}`);
+    // The stack of the timer is unrelated to the job.
+    this.stack = `${this.name}: ${this.message}`;
   }
 }
 
@@ -265,5 +267,7 @@ export class HandlerMissing extends Error {
    */
   constructor(className: string, known: readonly string[]) {
     super(`No handler for class "${className}"; this worker has ${known.length > 0 ? known.join(", ") : "none"}`);
+    // No code of the job has run.
+    this.stack = `${this.name}: ${this.message}`;
   }
 }

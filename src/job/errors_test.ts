@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { describeError, showValue } from "./describe_error.ts";
-import { Cancelled, Discard, InvalidPayload, Kill, Snooze } from "./errors.ts";
+import { Cancelled, Discard, HandlerMissing, InvalidPayload, Kill, Snooze, Timeout, WorkerDied } from "./errors.ts";
+import { Unperformable } from "./performable.ts";
 import { verdictOf } from "./verdict.ts";
 
 Deno.test("InvalidPayload names the field, the value and what was expected", () => {
@@ -11,6 +12,17 @@ Deno.test("InvalidPayload names the field, the value and what was expected", () 
   );
   assertEquals([error.field, error.expected], ["args[1].user.born", "its ISO 8601 text"]);
   assertEquals(new InvalidPayload("queue", "x".repeat(5000), "less").message.length < 200, true);
+});
+
+Deno.test("an error that the worker itself throws about a job has no stack: no code of the job has thrown it", () => {
+  for (
+    const error of [
+      new Timeout(1_000),
+      new HandlerMissing("Report", []),
+      new WorkerDied(3),
+      new Unperformable("too deep"),
+    ]
+  ) assertEquals([error.name, describeError(error).stack], [error.name, []]);
 });
 
 Deno.test("showValue returns one line for any value, and never throws", () => {

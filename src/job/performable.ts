@@ -17,6 +17,12 @@ export const MAX_ARGS = 10_000;
 /** A payload that no worker can perform. */
 export class Unperformable extends Error {
   override readonly name = "Unperformable";
+
+  constructor(message: string) {
+    super(message);
+    // No code of the job has run.
+    this.stack = `${this.name}: ${message}`;
+  }
 }
 
 /** Throws {@linkcode Unperformable} if a payload is beyond the limits. */

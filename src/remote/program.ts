@@ -7,7 +7,6 @@ import type { JobReport } from "../store/port/workers.ts";
 import type { HandlerOptions } from "../handlers/handler.ts";
 import { defaultSettings, type Settings } from "../config/settings.ts";
 import { RemoteError } from "../handlers/isolation/remote_error.ts";
-import { Discard, Kill, Snooze } from "../job/errors.ts";
 import { Released } from "../steps/errors.ts";
 import type { AbortName } from "./remote_job.ts";
 
@@ -67,20 +66,20 @@ export interface End extends Report {
   readonly delayMs?: number;
 }
 
-/** Returns what a handler here would throw for an end other than `succeeded`. */
+/** Returns what a handler here would throw for an end other than `succeeded`. Its stack is the program's; this process has no part in it. */
 export function errorOf({ end, error, delayMs = 0 }: Omit<End, "token">): Error {
-  const message = error?.message ?? "";
+  const thrown = { class: "Error", message: "", stack: [], causes: [], ...error };
   switch (end) {
     case "discard":
-      return new Discard(message);
+      return new RemoteError({ ...thrown, class: "Discard" });
     case "kill":
-      return new Kill(message);
+      return new RemoteError({ ...thrown, class: "Kill" });
     case "snooze":
-      return new Snooze(delayMs / 1_000);
+      return new RemoteError({ ...thrown, class: "Snooze", delayMs });
     case "release":
       return new Released();
     default:
-      return new RemoteError({ class: "Error", message: "", stack: [], causes: [], ...error });
+      return new RemoteError(thrown);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The requests of workers in other programs, as any client may send them. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
+import { readEnded } from "../../src/job/result.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { until } from "../support/eventually.ts";
@@ -138,6 +139,28 @@ onBothStores("a job that a gateway takes for a program that has left it returns 
   });
   const { jobs } = await second.send("take", { worker, take: 2, limit: 10, wait: 30 });
   assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
+});
+
+onBothStores("a job that a program ends has the program's stack, and none of the server", async ({ store }) => {
+  await using server = new Server(store);
+  const worker = await server.register();
+  const client = new Client({ store });
+  const stack = ["at Try (/app/worker.py:7)"];
+  let take = 0;
+  /** Ends a job, and returns the stack of its record. */
+  const stackOf = async (end: string, error: object) => {
+    const jid = await client.push({ class: "Try", args: [], retry: 0 });
+    const { jobs: [{ token }] } = await server.send("take", { worker, take: ++take, limit: 1, wait: 30 });
+    await server.send("settle", { worker, outcomes: [{ token, end, error }] });
+    const { error: kept } = readEnded((await store.results.read({ jids: [jid!] })).records[0]!);
+    assertEquals(kept?.message, "no such account");
+    return kept?.stack;
+  };
+  const error = { class: "Some", message: "no such account" };
+  for (const end of ["failed", "discard", "kill"]) {
+    assertEquals([end, await stackOf(end, error)], [end, []]);
+    assertEquals([end, await stackOf(end, { ...error, stack })], [end, stack]);
+  }
 });
 
 const HEARTBEATS = { heartbeatMs: 50, heartbeatTimeoutMs: 4_000 };

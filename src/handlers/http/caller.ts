@@ -176,5 +176,6 @@ function failureOf({ url }: OpenEndpoint, { status, statusText, header }: Answer
   const words = [`POST ${shownUrl(url)}: ${status}${statusText && ` ${statusText}`}${redirect}`, body.trim()];
   const message = words.filter(Boolean).join(": ");
   if (status !== 410) return new HttpFailed(message);
-  return new Discard(message);
+  // The stack of the worker says nothing about the endpoint.
+  return Object.assign(new Discard(message), { stack: "" });
 }

@@ -6,6 +6,7 @@ import { type AnswerRequest, answerText, HttpEndpoint } from "../../../tests/sup
 import { runningJob } from "../../../tests/support/job.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
 import { systemClock } from "../../clock.ts";
+import { describeError } from "../../job/describe_error.ts";
 import { Cancelled, Discard, Snooze, Timeout } from "../../job/errors.ts";
 import { CutOutput } from "../../job/returned.ts";
 import type { RunningJob } from "../running_job.ts";
@@ -79,6 +80,7 @@ Deno.test("discards at 410, snoozes at 429 and 503 with Retry-After, and fails a
     await withEndpoint(answering(answer), async ({ url }, { call, caller }) => {
       const error = await assertRejects(() => call(), type as typeof Error);
       assertEquals(error.message, message.replace("URL", url));
+      if (!(error instanceof Snooze)) assertEquals(describeError(error).stack, []);
       assertEquals(caller.openCircuits, []);
     });
   };

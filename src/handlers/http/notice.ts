@@ -20,7 +20,11 @@ export function noticeMessage(format: WebhookFormat, args: readonly unknown[]): 
   const { id, type, at, data } = Object(notice) as Partial<Notice>;
   const isNotice = typeof id === "string" && /^[\w-]{1,128}$/.test(id) && typeof type === "string" &&
     typeof at === "number" && !Number.isNaN(new Date(at).getTime()) && typeof data === "object" && data !== null;
-  if (!isNotice) throw new Discard("Not a job of a webhook: expected the arguments that jobs writes itself");
+  if (!isNotice) {
+    const message = "Not a job of a webhook: expected the arguments that jobs writes itself";
+    // The stack of the worker says nothing about the job.
+    throw Object.assign(new Discard(message), { stack: "" });
+  }
   const body = format === "slack"
     ? { text: textOf({ id, type, at, data }) }
     : { type, timestamp: new Date(at).toISOString(), data };

@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Discard } from "../../job/errors.ts";
+import { describeError } from "../../job/describe_error.ts";
 import { noticeMessage } from "./notice.ts";
 
 const AT = Date.UTC(2026, 10, 26);
@@ -55,5 +56,8 @@ Deno.test("arguments that a program has made up are discarded", () => {
       [{ ...notice, data: null }],
       [{ ...notice, type: 5 }],
     ]
-  ) assertThrows(() => noticeMessage("standard", args), Discard, "Not a job of a webhook");
+  ) {
+    const error = assertThrows(() => noticeMessage("standard", args), Discard, "Not a job of a webhook");
+    assertEquals(describeError(error).stack, []);
+  }
 });

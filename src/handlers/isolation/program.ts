@@ -44,6 +44,12 @@ const MAX_FAILED_OUTPUT_BYTES = 64 * 1024;
 /** The failure of a job whose program failed. */
 export class ProgramFailed extends Error {
   override readonly name = "ProgramFailed";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    // The stack of the worker says nothing about the program, and the output may have that of the program.
+    this.stack = "";
+  }
 }
 
 /** The program failed temporarily (exit code 75). */
