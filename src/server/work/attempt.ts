@@ -30,6 +30,8 @@ export interface Attempt {
   /** When it started, on the monotonic clock. */
   readonly since: number;
   leaseState: LeaseState;
+  /** Whether it ended because its lease was lost: nothing has finished. */
+  hasGivenUp?: boolean;
   /** The outcome that the handler has written in a transaction of the application. Whether that commits decides. */
   completed?: AttemptOutcome;
 }

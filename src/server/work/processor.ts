@@ -10,7 +10,7 @@
  */
 import { compose } from "../../client/middleware.ts";
 import { RunningJob } from "../../handlers/running_job.ts";
-import { readableError } from "../../job/describe_error.ts";
+import { isNamed, readableError } from "../../job/describe_error.ts";
 import { HandlerMissing, LeaseLost } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
 import { checkPerformable } from "../../job/performable.ts";
@@ -195,6 +195,7 @@ export class Processor implements Component {
   /** Returns the outcome of an attempt that threw; undefined if it is ignored, or the job was released. */
   async #thrown(attempt: Attempt, error: unknown): Promise<AttemptOutcome | undefined> {
     const { job } = attempt;
+    if (isNamed(error, "LeaseLost")) attempt.hasGivenUp = true;
     await job.finishSteps();
     await job.finishStream();
     // If the store rejects a step, the job is aborted; if it fails, the step runs again.
@@ -304,7 +305,9 @@ export class Processor implements Component {
     if (attempt.leaseState !== "held" || outcome === undefined) {
       const isLost = attempt.leaseState === "lost";
       const message = isLost
-        ? "Finished after losing its lease: result ignored, the job runs again"
+        ? attempt.hasGivenUp
+          ? "Stopped after losing its lease: the job runs again"
+          : "Finished after losing its lease: result ignored, the job runs again"
         : "Finished after it was released: result ignored, the job runs again";
       logJob(job, log, "info", message, fields);
       return elapsed;

@@ -101,7 +101,7 @@ Deno.test("an outcome after a lost lease doesn't count, whether a heartbeat or a
     step: (processor) => processor.abort(new LeaseLost()),
   };
   for (const [by, notice] of Object.entries(notices)) {
-    for (const ends of ["succeeds", "fails"]) {
+    for (const ends of ["succeeds", "fails", "stops"]) {
       const clock = new FakeClock();
       const log = new KeptLog();
       const outcomes: Outcome[] = [];
@@ -129,10 +129,13 @@ Deno.test("an outcome after a lost lease doesn't count, whether a heartbeat or a
       const working = processor.step({ token: "t", queue: "default", payload: `{"class":"Slow","args":[],"jid":"a"}` });
       notice(processor);
       if (ends === "succeeds") handler.resolve();
-      else handler.reject(new Error("down"));
+      // A handler that throws the reason of its signal; and each one whose program was killed.
+      else handler.reject(ends === "stops" ? new LeaseLost() : new Error("down"));
       await working;
       assertEquals([outcomes, counted], [[], []], `${by}, ${ends}`);
-      const message = "info Finished after losing its lease: result ignored, the job runs again";
+      const message = ends === "stops"
+        ? "info Stopped after losing its lease: the job runs again"
+        : "info Finished after losing its lease: result ignored, the job runs again";
       assertEquals(log.said, ["debug Start", message], `${by}, ${ends}`);
     }
   }
