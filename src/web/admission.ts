@@ -4,7 +4,7 @@
  * @module
  */
 import type { Context, Next } from "hono";
-import { allows, type RouteRules } from "./auth/access.ts";
+import { type Access, allows, rolesWith, type RouteRules } from "./auth/access.ts";
 import { equal, type Role } from "./auth/accounts.ts";
 import { isCrossSiteRead, originHint, requestOrigin } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
@@ -29,12 +29,16 @@ function checkRole(services: Services, rules: RouteRules, c: Context<WebEnv>): v
     throw new HttpError(403, "The dashboard is read-only (web.readOnly)");
   }
   if (allows(access, role)) return;
-  throw new HttpError(
-    403,
-    ALLOWED[role] === undefined
-      ? `Your role (${role}) does not allow this action`
-      : `Your role (${role}) allows only ${ALLOWED[role]}`,
-  );
+  const allowed = ALLOWED[role] === undefined ? "does not allow this action" : `allows only ${ALLOWED[role]}`;
+  throw new HttpError(403, `Your role (${role}) ${allowed}; ${roleCure(access, services.gate.readOnly)}`);
+}
+
+/** Returns which role a request needs, and what to do. */
+function roleCure(access: Access, isReadOnly: boolean): string {
+  // No other role would allow it.
+  if (isReadOnly && access !== "read" && access !== "waits") return "the dashboard is read-only (web.readOnly)";
+  if (access === "work") return "a worker needs a token of the role work: jobs web --new-token NAME --role work";
+  return `expected the role ${rolesWith(access).join(" or ")} in web.users`;
 }
 
 /** Identifies the visitor. Without one, asks for a login. */

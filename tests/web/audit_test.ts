@@ -147,11 +147,12 @@ onBothStores("the audit log has refused logins and requests, however they are se
       "10.0.0.8",
       "request",
       "POST /api/v1/pause",
-      "refused: Your role (reader) does not allow this action",
+      "refused: Your role (reader) does not allow this action; expected the role operator in web.users",
     ],
     [
       ...["shop", "token", "10.0.0.8", "request", "GET /api/v1/stats"] as const,
-      "refused: Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result and …/stream",
+      "refused: Your role (push) allows only POST /api/v1/jobs and GET /api/v1/jobs/JID/result and …/stream; " +
+      "expected the role reader or operator in web.users",
     ],
     ["shop", "token", "10.0.0.8", "request", "POST /api/v1/jobs", "refused: This token may push only Mail"],
   ]);

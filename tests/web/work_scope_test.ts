@@ -1,5 +1,5 @@
 /** Tokens of the role `work` that are limited to classes or queues. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Client } from "../../src/client/client.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
@@ -37,6 +37,20 @@ class Limited implements AsyncDisposable {
     await this.#server[Symbol.asyncDispose]();
   }
 }
+
+onBothStores("a worker with a token of another role is refused with the role that it needs", async ({ store }) => {
+  for (const role of ["push", "reader", "signal"]) {
+    await using server = new WorkServer(store, { users: [`w:${role}:${secret}`] });
+    const { error } = await server.send("register", REGISTRATION, undefined, token);
+    assertEquals(error?.code, "forbidden");
+    assertMatch(
+      error.message,
+      new RegExp(
+        `^Your role \\(${role}\\) .*; a worker needs a token of the role work: jobs web --new-token NAME --role work$`,
+      ),
+    );
+  }
+});
 
 const DEFAULT = 'Queue "default" is outside of your role; expected reports, low';
 const OTHER = 'Queue "mail" is outside of your role; expected reports, low';

@@ -31,6 +31,11 @@ const ROLES: Readonly<Record<Access, readonly Role[]>> = {
   result: ["push", "work", "reader", "operator"],
 };
 
+/** Returns the roles that have an access, the least first. */
+export function rolesWith(access: Access): readonly Role[] {
+  return ROLES[access];
+}
+
 export interface RouteRule {
   readonly access: Access;
   /** A request waits for an event, which takes neither processor time nor a place among the requests that are served. */
