@@ -6,6 +6,7 @@
 import { BATCH_EVENTS } from "../job/batch.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { JOB_OPTIONS } from "../job/options.ts";
+import { expectedOption } from "../job/suggest.ts";
 import { jobIn, objectIn, parseObject } from "./json_object.ts";
 import type { JobInput } from "./options.ts";
 
@@ -60,7 +61,7 @@ export function checkBatchOptions(options: BatchOptions): void {
       throw new InvalidPayload(
         name,
         options[name as keyof BatchOptions],
-        `one of ${[...OPTIONS].join(", ")}`,
+        expectedOption(name, [...OPTIONS]),
       );
     }
   }

@@ -7,6 +7,7 @@ import { ON_DEAD, type OnDead } from "../job/flow.ts";
 import type { JobClass } from "../job/definition.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import type { JobOptions } from "../job/payload.ts";
+import { expectedOption } from "../job/suggest.ts";
 import type { JobInput } from "./options.ts";
 
 /** A node of a flow: a job, and the nodes that run before it. */
@@ -89,7 +90,7 @@ function checkNode(name: string, node: FlowNodeInput): Pick<GraphNode, "job" | "
       throw new InvalidPayload(
         `${path}.${field}`,
         node[field as keyof FlowNodeInput],
-        `one of ${[...FIELDS].join(", ")}`,
+        expectedOption(field, [...FIELDS]),
       );
     }
   }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { closestWord } from "./suggest.ts";
+import { closestWord, expectedName } from "./suggest.ts";
 
 const WORDS = ["push", "ps", "stats", "stop", "concurrency", "constructor"];
 
@@ -24,4 +24,10 @@ Deno.test("suggests nothing if no word is near", () => {
   assertEquals(closestWord("frobnicate", WORDS), undefined);
   assertEquals(closestWord("", WORDS), undefined);
   assertEquals(closestWord("x", []), undefined);
+});
+
+Deno.test("an unknown name gets the one that is meant, else all that are known", () => {
+  assertEquals(expectedName("pusj", WORDS, "none"), 'did you mean "push"?');
+  assertEquals(expectedName("frobnicate", ["push", "ps"], "none"), "expected push, ps");
+  assertEquals(expectedName("push", [], "no fields"), "expected no fields");
 });

@@ -57,7 +57,12 @@ Deno.test("rejects an invalid batch, and a close of what can't be closed, in one
     .stdout.trim();
   for (
     const [args, stdin, code, said] of [
-      [["open", "-"], `{"sucess": 1}`, 2, "Invalid batch: sucess is 1; expected one of name, tags,"],
+      [
+        ["open", "-"],
+        `{"sucess": 1}`,
+        2,
+        'Invalid batch: sucess is 1; expected no option of this name: did you mean "success"?',
+      ],
       [["open", "-"], "[1]", 2, "Invalid batch: batch is [1]; expected an object such as"],
       [["open", "-"], "[1", 2, "Invalid batch: batch is "],
       [

@@ -26,7 +26,7 @@ Deno.test("an invalid flow is refused by one clear line, and nothing of it is st
     ],
     [{ a: { job }, b: { job, after: ["a", "a"] } }, 'nodes.b.after is "a"; expected each name once'],
     [{ a: { job, onDead: "ignore" } }, 'nodes.a.onDead is "ignore"; expected stop, continue, cancel'],
-    [{ a: { job, afer: "b" } }, 'nodes.a.afer is "b"; expected one of job, after, onDead, in, at'],
+    [{ a: { job, afer: "b" } }, 'nodes.a.afer is "b"; expected no option of this name: did you mean "after"?'],
     [{ a: { job: ["Extract", [], { unique_for: "1h" }] } }, /^nodes\.a\.job\.unique_for is "1h"; expected no such/],
     [{ a: { job: ["", []] } }, /^nodes\.a\.class is ""/],
     [{ a: { job }, b: { job: ["Load", "x"] } }, /^nodes\.b\.args is "x"; expected an array/],

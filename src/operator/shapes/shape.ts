@@ -5,6 +5,7 @@
  * @module
  */
 import { stringifyLossless } from "../../job/json.ts";
+import { expectedName } from "../../job/suggest.ts";
 
 /** A JSON Schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -153,9 +154,9 @@ export function object<const F extends Fields>(about: string, fields: F): Object
       const given = objectIn(raw, field);
       const other = Object.keys(given).find((name) => !Object.hasOwn(fields, name));
       if (other !== undefined) {
-        const expected = Object.keys(fields).join(", ") || "no fields";
+        const cure = expectedName(other.slice(0, MAX_NAME_CHARS), Object.keys(fields), "no fields");
         const path = join(field, other);
-        throw new InvalidInput(`Unknown field "${path.slice(0, MAX_NAME_CHARS)}"; expected ${expected}`, path);
+        throw new InvalidInput(`Unknown field "${path.slice(0, MAX_NAME_CHARS)}"; ${cure}`, path);
       }
       const entries = Object.entries(fields).flatMap(([name, shape]) => {
         const path = join(field, name);

@@ -62,6 +62,11 @@ Deno.test("refuses an unknown, a missing and an invalid field by its path, and s
     'Invalid "tags[1]": 2; expected a string',
     "tags[1]",
   ]);
+  assertEquals(refused(pauseShape, { queue: "mail", tag: [] }), ['Unknown field "tag"; did you mean "tags"?', "tag"]);
+  assertEquals(refused(object("", { all: pauseShape }), { all: { queu: 1 } }), [
+    'Unknown field "all.queu"; did you mean "queue"?',
+    "all.queu",
+  ]);
   assertEquals(refused(object("", { all: pauseShape }), { all: { x: 1, queue: "a" } })[1], "all.x");
   assertEquals(refused(object("", {}), { x: 1 }), ['Unknown field "x"; expected no fields', "x"]);
   assertEquals(refused(pauseShape, [1]), ["Expected an object, not [1]", undefined]);

@@ -6,6 +6,7 @@
 import type { Context } from "hono";
 import { boundOf, parseDuration } from "../../job/duration.ts";
 import { parseLossless } from "../../job/json.ts";
+import { expectedName } from "../../job/suggest.ts";
 import { elementsOf, isArrayText } from "../../job/json_elements.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
@@ -122,8 +123,8 @@ function invalidJson(error: Error): HttpError {
 export function allowFields(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
   const other = Object.keys(body).find((name) => !names.includes(name));
   if (other === undefined) return;
-  const expected = names.length === 0 ? "no fields" : names.join(", ");
-  throw new HttpError(422, `Unknown field "${other.slice(0, 80)}"; expected ${expected}`, other.slice(0, 80));
+  const shown = other.slice(0, 80);
+  throw new HttpError(422, `Unknown field "${shown}"; ${expectedName(shown, names, "no fields")}`, shown);
 }
 
 /** The largest `limit` of a list. */
@@ -138,8 +139,8 @@ export function allowParameters(c: Context<WebEnv>, names: readonly string[]): v
   const { searchParams } = new URL(c.req.url);
   const other = [...searchParams.keys()].find((name) => !names.includes(name));
   if (other !== undefined) {
-    const expected = names.length === 0 ? "no parameters" : names.join(", ");
-    throw new HttpError(422, `Unknown parameter "${other.slice(0, 80)}"; expected ${expected}`, other.slice(0, 80));
+    const shown = other.slice(0, 80);
+    throw new HttpError(422, `Unknown parameter "${shown}"; ${expectedName(shown, names, "no parameters")}`, shown);
   }
   const limit = searchParams.get("limit");
   if (limit === null || (/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= MAX_LIMIT)) return;
