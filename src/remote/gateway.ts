@@ -37,6 +37,15 @@ export class TooManyWorkers extends Error {
   override readonly name = "TooManyWorkers";
 }
 
+/** This process stops. */
+export class GatewayClosed extends Error {
+  override readonly name = "GatewayClosed";
+
+  constructor() {
+    super("This server stops; use another one, or try again");
+  }
+}
+
 /** A registration was on its way for long: the program has registered again since. */
 export class LateRegistration extends Error {
   override readonly name = "LateRegistration";
@@ -76,6 +85,7 @@ export class Gateway implements AsyncDisposable {
    * @throws {StoreError} if the store doesn't accept the worker
    * @throws {TooManyWorkers}
    * @throws {LateRegistration}
+   * @throws {GatewayClosed}
    */
   async register(program: Program, shown: Shown): Promise<RemoteWorker> {
     const { id, owner } = program;
@@ -94,6 +104,7 @@ export class Gateway implements AsyncDisposable {
   }
 
   async #start(program: Program, shown: Shown): Promise<RemoteWorker> {
+    if (this.#end.signal.aborted) throw new GatewayClosed();
     await this.#workers.get(program.id)?.die();
     if (this.#workers.size >= MAX_WORKERS) {
       throw new TooManyWorkers(`This server has ${MAX_WORKERS} workers of other programs; use another one`);
@@ -106,6 +117,10 @@ export class Gateway implements AsyncDisposable {
       announcer: this.#announcer,
     });
     await worker.start();
+    if (this.#end.signal.aborted) {
+      await worker.die();
+      throw new GatewayClosed();
+    }
     this.#workers.set(program.id, worker);
     this.#chooseKeeper();
     this.#log.info("Worker of a program started", { worker: program.id, runtime: program.version });
@@ -153,7 +168,10 @@ export class Gateway implements AsyncDisposable {
     return worker;
   }
 
-  /** Leaves all workers: their programs continue at another gateway, or at the next one here, with the jobs that they run. */
+  /**
+   * Leaves all workers: their programs continue at another gateway, or at the next one here, with the jobs that they run. One that is being
+   * registered ends when it has started.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort();
     await Promise.all([...this.#workers.values()].map((worker) => worker.die()));

@@ -8,16 +8,25 @@ import type { Gateway, GatewayOptions } from "./gateway.ts";
 
 /** A gateway that is opened with its first use. */
 export interface LazyGateway extends AsyncDisposable {
-  /** Returns the gateway. */
+  /** Returns the gateway. @throws {GatewayClosed} */
   readonly open: () => Promise<Gateway>;
 }
 
 /** Returns a gateway that is not opened yet. */
 export function lazyGateway(options: GatewayOptions): LazyGateway {
   let gateway: Promise<Gateway> | undefined;
-  const load = async () => new (await import("./gateway.ts")).Gateway(options);
+  let isClosed = false;
+  const load = async () => {
+    const { Gateway, GatewayClosed } = await import("./gateway.ts");
+    // A first request that arrives while the process stops would leave a gateway that keeps it running.
+    if (isClosed) throw new GatewayClosed();
+    return new Gateway(options);
+  };
   return {
     open: () => gateway ??= load(),
-    [Symbol.asyncDispose]: async () => void await (await gateway)?.[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await (await gateway?.catch(() => undefined))?.[Symbol.asyncDispose]();
+    },
   };
 }

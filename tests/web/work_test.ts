@@ -5,6 +5,7 @@ import { readEnded } from "../../src/job/result.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { until } from "../support/eventually.ts";
+import { interceptStore } from "../support/intercept.ts";
 import { onBothStores } from "./site.ts";
 import { type Answer, REGISTRATION, WorkServer as Server } from "./work_server.ts";
 
@@ -20,6 +21,29 @@ onBothStores("a worker whose request for jobs is closed gets none until the next
   const { jobs } = await server.send("take", { worker: second, take: 1, limit: 10, wait: 30 });
   assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
 });
+
+onBothStores(
+  "a worker that registers while its server stops doesn't outlive it, and is told to go elsewhere",
+  async ({ store }) => {
+    const asked = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
+    const slow = interceptStore(store, async ({ verb, pass }) => {
+      if (verb === "workers.heartbeat") {
+        asked.resolve();
+        await closed.promise;
+      }
+      return await pass();
+    });
+    const server = new Server(slow);
+    const registering = server.send("register", REGISTRATION);
+    await asked.promise;
+    await server[Symbol.asyncDispose]();
+    closed.resolve();
+    const error = { code: "unavailable", message: "This server stops; use another one, or try again" };
+    assertEquals((await registering).error, error);
+    assertEquals((await server.send("register", REGISTRATION)).error, error);
+  },
+);
 
 onBothStores("a job that its worker has received and doesn't list returns to its queue", async ({ store }) => {
   await using server = new Server(store);

@@ -12,7 +12,7 @@ import { suspicionLevel } from "../../job/suspicion.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import { checkQueueScope } from "../../operator/actions/scope.ts";
 import { object, schemaOf, type Shape, type TypeOf } from "../../operator/shapes/shape.ts";
-import { type Gateway, LateRegistration, TooManyWorkers, UnknownWorker } from "../../remote/gateway.ts";
+import { type Gateway, GatewayClosed, LateRegistration, TooManyWorkers, UnknownWorker } from "../../remote/gateway.ts";
 import type { UseRequest } from "../../remote/remote_step.ts";
 import type { RemoteWorker } from "../../remote/remote_worker.ts";
 import type { Visitor } from "../auth/gate.ts";
@@ -55,12 +55,7 @@ export const workRoutes: readonly ApiRoute[] = [
         version: `${request.runtime}, ${request.client}`,
         ...{ queues, labels: request.labels ?? [] },
       }, { given, taken: request.taken, registration: request.registration });
-      const worker = await starting.catch((error) => {
-        if (error instanceof HandlerError) throw new Refused("invalid", error.message, { field: "classes" });
-        if (error instanceof TooManyWorkers) throw new Refused("unavailable", error.message);
-        if (error instanceof LateRegistration) throw new HttpError(409, error.message, "registration");
-        throw error;
-      });
+      const worker = await starting.catch(refuse);
       return { worker: id, ...gateway.times, running: worker.adopted };
     },
   }),
@@ -168,10 +163,21 @@ function route<T, A>({ takes, gives, run, ...rest }: WorkRoute<T, A>): ApiRoute 
     run: async (c, services) => {
       if (services.gateway === undefined) throw new HttpError(404, "This server has no workers of other programs");
       const given = takes.read(await objectOf(c, services));
-      const more = { services, gateway: await services.gateway(), visitor: c.get("visitor"), signal: c.req.raw.signal };
+      const gateway = await services.gateway().catch(refuse);
+      const more = { services, gateway, visitor: c.get("visitor"), signal: c.req.raw.signal };
       return { value: await run(given, more) };
     },
   };
+}
+
+/** Refuses a request for the reason that the gateway has. */
+function refuse(error: unknown): never {
+  if (error instanceof HandlerError) throw new Refused("invalid", error.message, { field: "classes" });
+  if (error instanceof TooManyWorkers || error instanceof GatewayClosed) {
+    throw new Refused("unavailable", error.message);
+  }
+  if (error instanceof LateRegistration) throw new HttpError(409, error.message, "registration");
+  throw error;
 }
 
 /** Returns a request for a step. A push in it is bounded by the role as any push. */
