@@ -119,7 +119,7 @@ Deno.test("a transaction whose last statement failed is not reported as committe
 Deno.test("a statement with an outdated plan is repeated, and those sent with it get their answers", async () => {
   const name = await postgres.create();
   await postgres.sql("CREATE TABLE changing (one bigint); INSERT INTO changing VALUES (1)", name);
-  const client = await connect(postgres.url(name));
+  const client = await connect(postgres.url(name), { replyTimeoutMs: 60_000, idleTimeoutMs: 60_000 });
   const ask = (n: number) => client.run(`SELECT *, $1::bigint AS asked, ${n} AS text FROM changing`, [n]);
   const wrong: unknown[] = [];
   const askAll = () =>
