@@ -18,6 +18,7 @@ import { register } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { CLASSY, REQUESTS } from "./support/push_cases.ts";
+import { TcpProxy } from "./support/tcp_proxy.ts";
 import { requireTool } from "./support/tools.ts";
 
 const NOW = 1_790_000_000_123;
@@ -128,12 +129,13 @@ Deno.test("a pushed job exists if and only if the transaction of the application
 
 Deno.test("a commit notifies the workers that wait for the queue, and a rollback doesn't", async () => {
   const stop = new AbortController();
-  const watched = store.watch({ work: ["rolled", "kept"] }, stop.signal);
+  await store.admin.configure("held", { pause: true });
+  const watched = store.watch({ work: ["rolled", "held", "kept"] }, stop.signal);
   const topics: string[] = [];
   const told = Promise.withResolvers<void>();
   const listening = await sql.listen("jobs_jobs", (topic) => {
     topics.push(topic);
-    if (topic === "work:kept") told.resolve();
+    if (topic === "ready:work:kept") told.resolve();
   });
   await until(
     async () => Number(await postgres.sql("SELECT count(*) FROM jobs.waiting WHERE topic = 'work:kept'", name)) > 0,
@@ -142,11 +144,31 @@ Deno.test("a commit notifies the workers that wait for the queue, and a rollback
   const push = (queue: string, end: string) =>
     postgres.sql(`BEGIN; SELECT jobs.push('Mail', queue => '${queue}'); ${end}`, name);
   await push("rolled", "ROLLBACK");
+  await push("held", "COMMIT");
   await push("kept", "COMMIT");
   await Promise.all([watched, told.promise]);
-  assertEquals(topics.filter((topic) => topic.startsWith("work:")), ["work:kept"]);
+  assertEquals(topics.filter((topic) => topic.includes("work:")), ["work:held", "ready:work:kept"]);
   stop.abort();
   await listening.unlisten();
+});
+
+Deno.test("a push starts the take of a worker that waits without another look", async () => {
+  await using proxy = await TcpProxy.start(postgres.port);
+  const listens = () =>
+    postgres.sql("SELECT count(*) FROM pg_stat_activity WHERE query ILIKE 'listen%' AND state = 'idle'", name);
+  const before = Number(await listens());
+  await using waiting = await openStore(`${postgres.url(name, proxy.port)}?listen=127.0.0.1:${postgres.port}`);
+  const watched = waiting.watch({ work: ["ready"] }, new AbortController().signal);
+  await until(
+    async () => Number(await postgres.sql("SELECT count(*) FROM jobs.waiting WHERE topic = 'work:ready'", name)) > 0,
+    () => "the worker waits",
+  );
+  await until(async () => Number(await listens()) > before, () => "the worker listens");
+  // Only the connection that listens receives anything.
+  proxy.weather = "held";
+  await postgres.sql("SELECT jobs.push('Mail', queue => 'ready')", name);
+  assertEquals(await watched, true);
+  proxy.weather = "fair";
 });
 
 Deno.test("the parameters of a push are the options of the client", async () => {

@@ -54,6 +54,17 @@ BEGIN
   PERFORM wake(ARRAY(SELECT DISTINCT 'work:' || split_part(name, '|', 1) FROM queue_row WHERE id = ANY(queues)));
 END $$;
 
+-- The same for jobs that were added. A queue without groups, pauses and limits has a job for each that waits: no look is needed.
+CREATE OR REPLACE FUNCTION wake_takes(queues bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM waiting) THEN RETURN; END IF;
+  PERFORM pg_notify('jobs_' || current_schema(), CASE WHEN is_ready THEN 'ready:' ELSE '' END || one.topic)
+    FROM (SELECT 'work:' || split_part(name, '|', 1) AS topic,
+        bool_or(parent IS NULL AND paused = 0 AND most_running IS NULL AND most_starts IS NULL) AS is_ready
+      FROM queue_row WHERE id = ANY(queues) GROUP BY 1) AS one
+    WHERE EXISTS (SELECT 1 FROM waiting AS w WHERE w.topic = one.topic AND until > now_ms(0));
+END $$;
+
 -- Returns the ID of a queue or a group, and creates its row if it has none. The row stays until the transaction ends.
 CREATE OR REPLACE FUNCTION queue_number(wanted text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -91,7 +102,7 @@ CREATE OR REPLACE FUNCTION queued_in() RETURNS trigger LANGUAGE plpgsql SET sear
 BEGIN
   INSERT INTO size_change (queue, parent, by)
     SELECT queue, (SELECT parent FROM queue_row WHERE id = queue), count(*) FROM added GROUP BY queue;
-  PERFORM wake_queues(ARRAY(SELECT DISTINCT queue FROM added));
+  PERFORM wake_takes(ARRAY(SELECT DISTINCT queue FROM added));
   RETURN NULL;
 END $$;
 CREATE OR REPLACE TRIGGER queued_in AFTER INSERT ON queued REFERENCING NEW TABLE AS added

@@ -15,6 +15,8 @@ import type { Floors } from "./floors.ts";
 import { array } from "./values.ts";
 
 const WORK = "work:";
+/** Before a topic: its condition holds, without a look. */
+const READY = "ready:";
 const POLL_MS = 1_000;
 /** A note that isn't renewed is forgotten after this time. */
 const NOTE_MS = 3_000;
@@ -198,6 +200,11 @@ export class Watch {
   }
 
   #onMessage(topic: string): void {
+    if (topic.startsWith(READY)) {
+      const ready = topic.slice(READY.length);
+      for (const waiter of this.#waiters) if (waiter.topics.includes(ready)) waiter.wake();
+      return;
+    }
     const all = topic === `${WORK}*`;
     let mayHold = false;
     for (const { topics } of this.#waiters) {
