@@ -22,6 +22,28 @@ export function crashesOf(payload: Pick<Payload, "rescues" | "suspected"> | unde
   return rescues > 0 || suspected > 0 ? { rescues, suspected } : undefined;
 }
 
+/** The counts of a payload. Any program may have written them. */
+export interface GivenCrashes {
+  readonly rescues?: unknown;
+  readonly suspected?: unknown;
+}
+
+/** Returns how many workers ended while they had a job, since its last attempt that failed. */
+export function deathsOf(payload: GivenCrashes | undefined): number {
+  const counts: readonly unknown[] = [payload?.rescues, payload?.suspected];
+  return counts.reduce<number>(
+    (sum, count) => sum + (Number.isSafeInteger(count) ? Math.max(0, count as number) : 0),
+    0,
+  );
+}
+
+/** Returns `once, because its worker ended`, for an ended job; undefined if no worker of its last attempt ended. */
+export function rescuedText(payload: GivenCrashes | undefined): string | undefined {
+  const deaths = deathsOf(payload);
+  if (deaths === 0) return undefined;
+  return deaths === 1 ? "once, because its worker ended" : `${deaths} times, because its workers ended`;
+}
+
 /** Returns a sentence without its end. */
 export function crashText({ rescues, suspected }: Crashes): string {
   if (rescues > 0) {

@@ -183,6 +183,23 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   assertEquals(await why(first), [`It is dead: it was killed. jobs retry ${first} runs it again.`]);
 });
 
+Deno.test("shows that an ended job was rescued, unless its error says so", async () => {
+  await using bench = await Bench.open();
+  const rescued = async (jid: string, payload: object, more: object = {}) => {
+    const ended = { jid, class: "Report", queue: "default", state: "succeeded", attempt: 1, endedAt: 1, ...more };
+    const body = JSON.stringify({ ...ended, payload: { class: "Report", args: [], ...payload } });
+    await keepRecord(bench.store, { jid, ttlMs: Infinity, body });
+    const { stdout } = await jobs(["show", jid], { env: { JOBS_STORE: bench.url } });
+    assertMatch(stdout, /^attempt +1$/m);
+    return /^rescued +(.*)$/m.exec(stdout)?.[1];
+  };
+  assertEquals(await rescued("r1", {}), undefined);
+  assertEquals(await rescued("r2", { suspected: 1 }), "once, because its worker ended");
+  assertEquals(await rescued("r3", { suspected: 1, rescues: 2 }), "3 times, because its workers ended");
+  const error = { class: "WorkerDied", message: "Worker died 3 times while running it" };
+  assertEquals(await rescued("r4", { suspected: 1, rescues: 3 }, { state: "dead", error }), undefined);
+});
+
 Deno.test("rejects an unknown cursor in one line", async () => {
   await using bench = await Bench.open();
   await bench.push("A", []);

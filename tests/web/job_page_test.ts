@@ -212,7 +212,13 @@ onBothStores(
     // The worker died, and another one gave the job back to its queue.
     await push(store, "q1", { rescues: 2 });
     const [, rescued, queued] = steps((await visitor().visit("/jobs/q1")).text);
-    assertMatch(rescued!, /^Worker died 2 times while it ran; queued again$/);
+    assertMatch(rescued!, /^Worker died 2 times while it had the job; queued again$/);
+    // The first death isn't counted as its fault.
+    await push(store, "q2", { suspected: 1 });
+    assertMatch(
+      steps((await visitor().visit("/jobs/q2")).text)[1]!,
+      /^Worker died while it had the job; queued again$/,
+    );
     assertMatch(queued!, /^now: Queued in default/);
   },
 );
@@ -233,7 +239,9 @@ onBothStores("an ended job shows a timeline with every attempt, and its log", as
   const payload = { class: "Report", args: [], retry_count: 0, errors };
   await record("e1", { state: "succeeded", attempt: 2, elapsedMs: 1_234, payload, log: ["began", "ended"] });
   await record("e2", { state: "failed", attempt: 2, error: { class: "LastError", message: "worse" }, payload });
+  await record("e3", { state: "succeeded", attempt: 1, payload: { class: "Report", args: [], suspected: 1 } });
   const someone = visitor();
+  assertEquals(steps((await someone.visit("/jobs/e3")).text)[1], "Worker died while it had the job; queued again");
   const done = (await someone.visit("/jobs/e1")).text;
   assertStringIncludes(done, "began\nended");
   const [pushed, first, started, ended, ...more] = steps(done);

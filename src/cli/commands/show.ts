@@ -20,6 +20,7 @@ import { waitingJson, waitText, whyStopped, whyWaiting } from "../../text/flows.
 import { asText } from "../../log/value.ts";
 import { stateOfPlace } from "../../operator/actions/places.ts";
 import { readMasked, type Report, reportOf, shownEntry } from "../shared/shown_job.ts";
+import { rescuedText } from "../../text/crashes.ts";
 import { errorText } from "../../text/job_text.ts";
 import { blankControls, print, printJson } from "../terminal/output.ts";
 import { withStore } from "../shared/store.ts";
@@ -230,6 +231,8 @@ function describeEnded(ended: EndedJob): string[] {
     ["state", `${finishedState(ended)} ${whenText(ended.endedAt)}`],
     ["took", ended.elapsedMs === undefined ? undefined : formatDuration(ended.elapsedMs)],
     ["attempt", ended.attempt],
+    // The deaths that have ended a job are in its error.
+    ["rescued", error?.class === "WorkerDied" ? undefined : rescuedText(payload)],
     ["worker", ended.worker],
     ["queue", ended.queue],
     ["progress", ended.progress],

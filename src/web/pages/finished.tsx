@@ -26,7 +26,7 @@ import { Badge, List } from "./list.tsx";
 import { Payload } from "./payload.tsx";
 import { onePage } from "../read/rows.ts";
 import { Steps } from "./steps.tsx";
-import { attemptSteps, type Step, Timeline } from "./timeline.tsx";
+import { attemptSteps, deathSteps, type Step, Timeline } from "./timeline.tsx";
 import { Tree } from "./tree.tsx";
 
 /** The final states of jobs. */
@@ -164,7 +164,10 @@ function stepsOf(job: EndedJob): Step[] {
   };
   const worker = text(job.worker);
   const steps: Step[] = [{ title: "Pushed", at: readWireTime(createdAt) }];
-  steps.push(...attemptSteps(attemptsOf(job.payload ?? {}, attempt - 1)));
+  const failed = attemptsOf(job.payload ?? {}, attempt - 1);
+  // The deaths of a dead job are in its error.
+  const died = job.error?.class === "WorkerDied" ? [] : deathSteps(job.payload, failed);
+  steps.push(...attemptSteps(failed), ...died);
   if (readWireTime(enqueuedAt) !== undefined) {
     steps.push({ title: `Queued in ${text(job.queue)}`, at: readWireTime(enqueuedAt) });
   }

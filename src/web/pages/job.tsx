@@ -183,7 +183,7 @@ function JobActions({ view, detail: { entry, job }, waits }: {
 function stepsOf({ entry, job, before, held, progress }: JobDetail): Step[] {
   const { place, at } = entry;
   const failed = job.payload ? attemptsOf(job.payload, job.failures) : [];
-  const attempts = [...attemptSteps(failed), ...deathSteps(job.payload?.["rescues"], failed)];
+  const attempts = [...attemptSteps(failed), ...deathSteps(job.payload, failed)];
   const pushed: Step = { title: "Pushed", at: job.createdAt };
   const now = { isNow: true, at };
   switch (place.in) {

@@ -5,6 +5,7 @@
  */
 import type { Child } from "hono/jsx";
 import { formatDuration } from "../../job/duration.ts";
+import { deathsOf, type GivenCrashes } from "../../text/crashes.ts";
 import { number } from "../../text/format.ts";
 import type { Attempt } from "./attempts.tsx";
 import { ExactTime, type View } from "./view.tsx";
@@ -51,12 +52,13 @@ export function attemptSteps(attempts: readonly Attempt[]): Step[] {
  * Returns the step of a job that was rescued because its worker died while it ran; none without one, and none if the deaths
  * are in its last error.
  */
-export function deathSteps(rescues: unknown, attempts: readonly Attempt[]): Step[] {
-  if (typeof rescues !== "number" || !(rescues >= 1) || attempts[0]?.workerDied) return [];
+export function deathSteps(payload: GivenCrashes | undefined, attempts: readonly Attempt[]): Step[] {
+  const deaths = deathsOf(payload);
+  if (deaths === 0 || attempts[0]?.workerDied) return [];
   return [{
-    title: rescues === 1 ? "Worker died" : `Worker died ${number(rescues)} times`,
+    title: deaths === 1 ? "Worker died" : `Worker died ${number(deaths)} times`,
     kind: "bad",
-    note: "while it ran; queued again",
+    note: "while it had the job; queued again",
   }];
 }
 
