@@ -26,7 +26,8 @@ A push or a cron entry overrides the class. \`false\` turns off its \`group\`, \
 
 const TAIL = `
 **Counting failures.** \`ctx.attempt\` is 1 at the first attempt. \`count\`, as \`retryIn\` receives it and \`backoff\` uses it, is the number
-of earlier failures: 0 after the first attempt has failed, so \`attempt\` - 1. \`retry: 5\` allows 5 retries, so 6 attempts.
+of earlier failures: 0 after the first attempt has failed, so \`attempt\` - 1. \`retry: 5\` allows 5 retries, so 6 attempts. After a retry by hand,
+\`ctx.attempt\` is one more than all failures, while \`count\` is one lower: that attempt uses none of the retries.
 
 **The delay before a retry** is the first of these that is set: \`retryIn\` of the class, \`backoff\` of the push, \`backoff\` of the class,
 and else Sidekiq's: count⁴ + 15 seconds, and up to 10 · (count + 1) seconds of jitter. With \`backoff\`:

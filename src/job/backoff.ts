@@ -51,7 +51,8 @@ export interface RetryOptions {
 /**
  * A function of a class that decides about retries; it may be async. It returns the time until the next attempt, as seconds
  * or a duration such as `"5m"`, or `"kill"` or `"discard"`. With undefined the usual backoff applies, and with an invalid
- * value too, which is logged. `count` is the number of earlier failures, 0 at the first: `ctx.attempt` - 1.
+ * value too, which is logged. `count` is the number of earlier failures that count against the retries, 0 at the
+ * first: `ctx.attempt` - 1, unless the job was retried by hand.
  */
 export type RetryIn = (count: number, error: unknown, payload: Payload) => RetryChoice | PromiseLike<RetryChoice>;
 

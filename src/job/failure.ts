@@ -6,7 +6,8 @@
  */
 import { zlib } from "../std/zlib.ts";
 import type { Described } from "./describe_error.ts";
-import { failureCount, type Job } from "./job.ts";
+import { attemptOf, failureCount, type Job } from "./job.ts";
+import { MAX_ERRORS, numberOf, type PastError, readErrors } from "./past_errors.ts";
 import { readWireTime, setFields, wireTime } from "./raw.ts";
 
 export interface FailureFacts {
@@ -50,7 +51,7 @@ export function failedPayload(job: Job, facts: FailureFacts): string {
     ...(count > 0 && { retried_at: time }),
     ...(lines.length > 0 && { error_backtrace: JSON.stringify(encodeBacktrace(lines.map(withoutMarkup))) }),
     error_output: facts.output ? JSON.stringify(encodeBacktrace(lastOf(facts.output))) : undefined,
-    errors: addError(payload.errors, { ...error, ...facts.attempt, class: errorClass }, count, now, wire),
+    errors: addError(payload.errors, { ...error, ...facts.attempt, class: errorClass }, attemptOf(payload), now, wire),
     enqueued_at: undefined,
     // The attempt ended, so the job did not kill its worker.
     suspected: undefined,
@@ -80,75 +81,34 @@ function withoutMarkup(text: string): string {
   return text.replaceAll("<", "‹").replaceAll(">", "›");
 }
 
-/** A payload keeps at most this many failures, the latest. */
-const MAX_ERRORS = 10;
 /** Limits for each kept failure, which keep payloads small. In characters, and in causes. */
 const MAX_MESSAGE = 1_000;
 const MAX_CAUSE = 200;
 const MAX_CAUSES = 3;
 const MAX_WORKER = 200;
 
-/** One failure in the `errors` of a payload. Sidekiq's own fields describe only the last failure. */
-export interface PastError {
-  /** The time, as on the wire: see `readWireTime`. */
-  readonly at: number;
-  readonly error_class: string;
-  /** The message, at most 1,000 characters. */
-  readonly error_message: string;
-  /** The causes: at most 3 lines of at most 200 characters. Absent if there are none. */
-  readonly causes?: readonly string[];
-  /** The number of the attempt, from 1, including those before a retry by hand. Absent if an older version wrote it. */
-  readonly try?: number;
-  /** The ID of the worker, at most 200 characters. Absent if an older version wrote it. */
-  readonly worker?: string;
-  /** The duration of the attempt in milliseconds. Absent if it is unknown. */
-  readonly ms?: number;
-}
-
-/** Returns the failures in the `errors` of a payload, earliest first, without invalid entries. */
-export function readErrors(value: unknown): readonly PastError[] {
-  return Array.isArray(value) ? value.filter(isPastError).slice(-MAX_ERRORS) : [];
-}
-
 /**
  * Returns the JSON text of `errors` with one more failure.
  *
- * @param failures the number of earlier failures by `retry_count`, which a retry by hand resets
+ * @param number the number of its attempt
  */
 function addError(
   before: unknown,
   error:
     & { readonly class: string; readonly message: string; readonly causes?: readonly string[] }
     & Partial<AttemptFacts>,
-  failures: number,
+  number: number,
   now: number,
   wire: 7 | 8,
 ): string {
   const errors = readErrors(before);
-  const number = (attemptOf(errors.at(-1)) ?? Math.max(errors.length, failures)) + 1;
   const kept = errors.slice(1 - MAX_ERRORS).map((one) =>
-    errorText({ ...one, at: readWireTime(one.at)! }, attemptOf(one), wire)
+    errorText({ ...one, at: readWireTime(one.at)! }, numberOf(one), wire)
   );
   const { class: error_class, message: error_message, causes = [], worker, ms } = error;
   const attempt = { ...(worker !== undefined && { worker }), ...(ms !== undefined && { ms }) };
   const last = { at: now, error_class, error_message, causes, ...attempt };
   return `[${[...kept, errorText(last, number, wire)].join(",")}]`;
-}
-
-/**
- * Returns the number of the attempt of each failure, earliest first; undefined if it is unknown.
- *
- * @param failures the number of failures by `retry_count`
- */
-export function attemptNumbers(errors: readonly PastError[], failures: number): (number | undefined)[] {
-  // A failure without a number counts from its position among the kept ones.
-  const all = attemptOf(errors.at(-1)) ?? Math.max(failures, errors.length);
-  return errors.map((one, i) => attemptOf(one) ?? all - (errors.length - 1 - i));
-}
-
-function attemptOf(error: PastError | undefined): number | undefined {
-  const number: unknown = error?.try;
-  return Number.isSafeInteger(number) && number as number > 0 ? number as number : undefined;
 }
 
 /** Returns the text of one failure. `JSON.stringify` drops the fraction of `1.0`, which Sidekiq 8 then reads as milliseconds: hence `wireTime`. */
@@ -181,12 +141,6 @@ function isTexts(value: unknown): value is readonly string[] {
 /** Returns the causes in a payload, at most 10 lines; empty if they are absent or invalid. */
 export function readCauses(value: unknown): readonly string[] {
   return isTexts(value) ? value.slice(0, 10) : [];
-}
-
-function isPastError(value: unknown): value is PastError {
-  if (typeof value !== "object" || value === null) return false;
-  const { at, error_class, error_message } = value as Partial<Record<keyof PastError, unknown>>;
-  return readWireTime(at) !== undefined && typeof error_class === "string" && typeof error_message === "string";
 }
 
 /** A larger unpacked stack is rejected: it was made to fill memory. */

@@ -1,16 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { deflateSync } from "node:zlib";
 import { describeError } from "./describe_error.ts";
-import {
-  attemptNumbers,
-  decodeBacktrace,
-  encodeBacktrace,
-  failedPayload,
-  type FailureFacts,
-  type PastError,
-  readCauses,
-} from "./failure.ts";
+import { decodeBacktrace, encodeBacktrace, failedPayload, type FailureFacts, readCauses } from "./failure.ts";
 import { parsePayload } from "./job.ts";
+import { attemptNumbers, type PastError } from "./past_errors.ts";
 
 const NOW = 1_700_000_000_123;
 const ERROR = { class: "Net::Timeout", message: "no answer", causes: [], stack: ["at a (<x>:1:2)", "at b", "at c"] };

@@ -5,6 +5,7 @@
  */
 import { parseLossless } from "./json.ts";
 import { occurrenceOf } from "./occurrence.ts";
+import { attemptNumbers, readErrors } from "./past_errors.ts";
 import { getField } from "./raw.ts";
 
 /**
@@ -87,7 +88,7 @@ export interface Job {
   /** The class whose handler performs the job; under a wrapper, the wrapped class. */
   readonly class: string;
   readonly args: readonly unknown[];
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt, from 1: see {@linkcode attemptOf}. */
   readonly attempt: number;
   readonly payload: Payload;
   /** The text of the payload, byte for byte. */
@@ -115,13 +116,23 @@ export function parsePayload(raw: string): Job | undefined {
     jid: typeof jid === "string" ? jid : typeof jid === "number" ? String(jid) : "",
     class: performedClass(payload),
     args: payload.args,
-    attempt: failureCount(payload) + 1,
+    attempt: attemptOf(payload),
     payload,
     raw,
   };
 }
 
-/** Returns the number of failures so far, which is the `retry_count` after the next failure. */
+/**
+ * Returns the number of the next attempt, from 1: one more than all failures so far. It rises also after a retry by hand, which
+ * takes one failure off `retry_count`.
+ */
+export function attemptOf(payload: Payload): number {
+  const { errors } = payload;
+  const kept = errors === undefined ? 0 : attemptNumbers(readErrors(errors), 0).at(-1) ?? 0;
+  return Math.max(failureCount(payload), kept) + 1;
+}
+
+/** Returns the number of failures that count against the retries, which is the `retry_count` after the next failure. */
 export function failureCount({ retry_count: count }: Payload): number {
   return Number.isSafeInteger(count) && count! >= 0 ? count! + 1 : 0;
 }

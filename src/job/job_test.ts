@@ -16,6 +16,18 @@ Deno.test("The attempt counts from 1, also with an invalid retry_count", () => {
   }
 });
 
+Deno.test("The attempt is one more than all failures, also after a retry by hand, which takes one off retry_count", () => {
+  const error = { at: 1.5, error_class: "E", error_message: "" };
+  const attempt = (count: number, errors: unknown) =>
+    parsePayload(JSON.stringify({ class: "A", args: [], retry_count: count, errors }))?.attempt;
+  assertEquals(attempt(-1, [{ ...error, try: 1 }]), 2, "its only failure");
+  assertEquals(attempt(1, [{ ...error, try: 1 }, { ...error, try: 2 }, { ...error, try: 3 }]), 4);
+  assertEquals(attempt(5, Array.from({ length: 10 }, (_, i) => ({ ...error, try: i + 8 }))), 18, "10 of 17 are kept");
+  assertEquals(attempt(-1, [error, error]), 3, "of an older version, without numbers");
+  assertEquals(attempt(4, [{ ...error, try: 2 }]), 6, "Sidekiq has counted since, and keeps no such list");
+  for (const foreign of ["mine", [7, null], [{ ...error, try: "many" }].slice(1)]) assertEquals(attempt(0, foreign), 2);
+});
+
 Deno.test("The class of a wrapped job is the wrapped class", () => {
   const wrapper = "ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper";
   const classes: [Record<string, unknown>, string][] = [

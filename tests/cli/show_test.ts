@@ -35,6 +35,26 @@ Deno.test("shows the stack trace of a failure line by line, and as a list in JSO
   assert((await jobs(["show", dropped], { env })).stdout.includes("TypeError: no"));
 });
 
+Deno.test("shows all failures after a retry by hand, and how many of them count against the retries", async () => {
+  await using bench = await Bench.open();
+  const handlers = `${bench.folder}/fail.js`;
+  await Deno.writeTextFile(
+    handlers,
+    "export function FailAgain({ attempt }) { throw new Error(`attempt ${attempt}`); }\n",
+  );
+  await using server = await bench.server([handlers]);
+  const env = { JOBS_STORE: bench.url };
+  const jid = await bench.push("FailAgain", [], { retry: 0 });
+  for (const attempt of [1, 2, 3]) {
+    if (attempt > 1) assertEquals((await jobs(["retry", jid], { env })).code, 0);
+    await server.logged("Failed for good, moved to dead", { jid, ...(attempt > 1 && { attempt }) });
+    await bench.until(async () => (await bench.store.admin.stats()).dead === 1);
+  }
+  const { stdout } = await jobs(["show", jid], { env });
+  assertMatch(stdout, /^failures +3, of which 1 count against the retries$/m);
+  assertMatch(stdout, /^attempts +1\. .*: attempt 1\n +2\. .*: attempt 2\n +3\. .*: attempt 3$/m);
+});
+
 Deno.test("shows the worker, the stack and the log of a dead job, and the worker of a retrying one, with secrets masked", async () => {
   await using bench = await Bench.open();
   const handlers = `${bench.folder}/fail.js`;

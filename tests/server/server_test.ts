@@ -100,6 +100,26 @@ Deno.test("hooks are called in order, and for every failure", async () => {
   assertEquals(told, ["startup", "error no 1", "error no 2", "death Act no", "quiet", "shutdown"]);
 });
 
+Deno.test("a retry by hand runs the next attempt, and uses none of the retries", async () => {
+  const attempts: number[] = [];
+  await using t = await open((ctx) => {
+    attempts.push(ctx.attempt);
+    if (ctx.attempt < 4) throw new Error("no");
+  }, { options: { retry: 1, retryIn: () => 0.001, result_ttl: "1h" } });
+  const jid = (await t.server.client.push("Act", []))!;
+  await counted(t.store, ({ dead }) => dead === 1);
+  const retryByHand = async () => {
+    const [entry] = await t.store.jobs.find([jid]);
+    assertEquals(await t.store.jobs.edit([entry!.ref], "requeue"), 1);
+  };
+  await retryByHand();
+  await counted(t.store, ({ failed, dead }) => failed === 3 && dead === 1);
+  await retryByHand();
+  await counted(t.store, ({ processed, running }) => processed === 4 && running === 0);
+  const { state, attempt } = (await t.server.client.result(jid))!;
+  assertEquals([attempts, state, attempt], [[1, 2, 3, 4], "succeeded", 4]);
+});
+
 Deno.test("an error in the startup hook fails the start, and leaves nothing behind", async () => {
   await using folder = await temporaryFolder();
   const url = `sqlite:${folder.path}/jobs.db`;

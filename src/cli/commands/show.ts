@@ -5,7 +5,9 @@ import { formatDuration } from "../../job/duration.ts";
 import { stepsIn } from "../../job/kept_steps.ts";
 import type { EndedJob } from "../../job/result.ts";
 import { stringifyLossless } from "../../job/json.ts";
-import { attemptNumbers, isDuration, readCauses, readErrors } from "../../job/failure.ts";
+import { isDuration, readCauses } from "../../job/failure.ts";
+import { attemptOf, failureCount, type Payload } from "../../job/job.ts";
+import { attemptNumbers, readErrors } from "../../job/past_errors.ts";
 import { priorityIn } from "../../job/priority.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
 
@@ -205,7 +207,7 @@ function describe(
     ["enqueued", payloadTime(payload.enqueued_at)],
     ["retry", payload.retry],
     ["tags", Array.isArray(payload.tags) ? payload.tags.map(asText).join(", ") : payload.tags],
-    ["failures", failuresOf(payload.retry_count, payload.errors)],
+    ["failures", failuresOf(payload)],
     ["first", payloadTime(payload.failed_at)],
     ["last", payloadTime(payload.retried_at)],
     ["took", lastDuration(payload.errors)],
@@ -254,11 +256,11 @@ function whenText(at: number): string {
   return iso === undefined ? "at an invalid time" : `${relative(at, systemClock.now())} (${iso})`;
 }
 
-/** Returns the number of failures. A retry by hand restarts the count, while the history continues. */
-function failuresOf(retryCount: unknown, errors: unknown): string | undefined {
-  if (typeof retryCount !== "number") return undefined;
-  const all = attemptNumbers(readErrors(errors), retryCount + 1).at(-1) ?? 0;
-  return all > retryCount + 1 ? `${retryCount + 1} since the last retry by hand, ${all} in total` : `${retryCount + 1}`;
+/** Returns the number of failures. A retry by hand takes one off those that count against the retries. */
+function failuresOf(payload: Payload): string | undefined {
+  if (typeof payload.retry_count !== "number") return undefined;
+  const [all, counted] = [attemptOf(payload) - 1, failureCount(payload)];
+  return all > counted ? `${all}, of which ${counted} count against the retries` : `${all}`;
 }
 
 /** Returns the duration of the last failed attempt; undefined if it is unknown. */

@@ -5,7 +5,8 @@
  */
 import { systemClock } from "../../clock.ts";
 import { withFreshReport } from "../../store/ops/fresh_report.ts";
-import { decodeBacktrace, readErrors } from "../../job/failure.ts";
+import { decodeBacktrace } from "../../job/failure.ts";
+import { readErrors } from "../../job/past_errors.ts";
 import type { Payload } from "../../job/job.ts";
 import { getField } from "../../job/raw.ts";
 import { type EndedJob, readEnded } from "../../job/result.ts";

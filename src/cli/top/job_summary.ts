@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { failureCount, type Payload } from "../../job/job.ts";
+import { attemptOf, type Payload } from "../../job/job.ts";
 import { parseLossless } from "../../job/json.ts";
 import { fieldTexts, getField } from "../../job/raw.ts";
 import { readablePayload, shownClass } from "../../text/job_json.ts";
@@ -58,7 +58,7 @@ function readGlance(raw: string): Glance {
     enqueuedAt,
     call: cut(`${shownClass(payload)}(${args.slice(0, MAX_TEXT_CHARS)})`),
     failure: payload.error_class ? cut(errorText(payload)) : "",
-    failures: failureCount(payload),
+    failures: attemptOf(payload) - 1,
   };
 }
 
@@ -83,6 +83,7 @@ function shortFields(raw: string): Payload | undefined {
       "error_class",
       "error_message",
       "retry_count",
+      "errors",
     ]
   ) {
     const text = texts.get(name);

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { attemptNumbers, isDuration, readCauses, readErrors } from "../../job/failure.ts";
+import { isDuration, readCauses } from "../../job/failure.ts";
+import { attemptNumbers, readErrors } from "../../job/past_errors.ts";
 import { readWireTime } from "../../job/raw.ts";
 import { CRASH_ERROR } from "../../operator/alerts/failure_alerts.ts";
 

@@ -13,7 +13,7 @@ import { number } from "../../text/format.ts";
 import { FAR, type JobDetail } from "../read/job.ts";
 import { isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { actionsIn } from "../read/job_sets.ts";
-import { type JobView, text } from "../read/job_view.ts";
+import { text } from "../read/job_view.ts";
 import { ActionButton, Hidden, JobId, JobLinks, link, mayAct, Sentence, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail, Output } from "./attempts.tsx";
 import { actionLabel, isOffered, QueueNames } from "./job_table.tsx";
@@ -190,7 +190,7 @@ function stepsOf({ entry, job, before, held, progress }: JobDetail): Step[] {
     case "scheduled":
       return [pushed, ...attempts, { ...now, title: "Scheduled", kind: "scheduled" }];
     case "retry":
-      return [pushed, ...attempts, { ...now, title: `Attempt ${nextAttempt(job)} is due`, kind: "retrying" }];
+      return [pushed, ...attempts, { ...now, title: `Attempt ${job.failures + 1} is due`, kind: "retrying" }];
     case "dead":
       return [pushed, ...attempts, { ...now, title: "Moved to dead", kind: "bad", note: "no further retries" }];
     case "queue": {
@@ -207,7 +207,7 @@ function stepsOf({ entry, job, before, held, progress }: JobDetail): Step[] {
       const queued: Step = { title: `Queued in ${job.queue}`, at: job.enqueuedAt, kind: "queued" };
       const running: Step = {
         ...now,
-        title: isEndedByRescue(entry) ? "Cancelled" : `Attempt ${nextAttempt(job)} is running`,
+        title: isEndedByRescue(entry) ? "Cancelled" : `Attempt ${job.failures + 1} is running`,
         kind: "running",
         note: isEndedByRescue(entry) ? ENDED_BY_RESCUE : entry.worker === undefined ? undefined : `on ${entry.worker}`,
         children: progress === undefined ? undefined : <Progress text={progress} />,
@@ -215,12 +215,6 @@ function stepsOf({ entry, job, before, held, progress }: JobDetail): Step[] {
       return [pushed, ...attempts, queued, running];
     }
   }
-}
-
-/** Returns the number of the attempt after the failed ones. A retry by hand resets the count of retries, but not this. */
-function nextAttempt(job: JobView): number {
-  const last = job.payload ? attemptsOf(job.payload, job.failures)[0]?.number ?? 0 : 0;
-  return Math.max(job.failures, last) + 1;
 }
 
 /** `held`: why it isn't fetched even as the first one. */

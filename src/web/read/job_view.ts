@@ -4,7 +4,7 @@
  * @module
  */
 import { decodeBacktrace } from "../../job/failure.ts";
-import { failureCount, parsePayload, type Payload } from "../../job/job.ts";
+import { attemptOf, parsePayload, type Payload } from "../../job/job.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/port/entries.ts";
@@ -108,7 +108,7 @@ function show(raw: string, mask: Mask, queue: string): JobView {
     error: payload.error_class === undefined
       ? ""
       : cut(`${text(payload.error_class)}: ${text(payload.error_message)}`, MAX_ERROR_CHARS),
-    failures: failureCount(payload),
+    failures: attemptOf(payload) - 1,
     ...Object.fromEntries(Object.entries(times).filter(([, at]) => at !== undefined)),
     payload,
   };
