@@ -614,21 +614,24 @@ export async function work(options) {
 }
 
 /**
- * The program of a thread: sends heartbeats while the main thread sends none, because a handler holds the event loop. Otherwise the
- * server would give its jobs to others.
+ * The program of a thread: sends heartbeats while the main thread doesn't count, because a handler holds the event loop. Otherwise the
+ * server would give its jobs to others. They have no list of jobs: the main thread may have begun one since. It sends none while only the
+ * server is late: a server that is left must not hear of this worker again.
  */
 const PULSE = `
 const { parentPort, workerData: { headers, beats, everyMs } } = require("node:worker_threads");
 let worker, url;
-let seen = 0;
+let seen = 0, ticks = 0;
 parentPort.on("message", (message) => { ({ worker, url } = message); });
 setInterval(() => {
   const now = Atomics.load(beats, 0);
   if (now === 0) return;
-  if (now !== seen) return void (seen = now);
+  if (now !== seen) return void (seen = now, ticks = 0);
+  // After half a heartbeat, then once in each.
+  if (++ticks % 4 !== 2) return;
   const body = JSON.stringify({ worker });
   if (worker) fetch(url + "/work/heartbeat", { method: "POST", headers, body, redirect: "manual" }).then((r) => r.text(), () => {});
-}, everyMs);
+}, everyMs / 4);
 `;
 
 class Worker {
@@ -720,6 +723,7 @@ class Worker {
       if (this.#isLeaving) process.exit(0);
     } finally {
       unlisten();
+      clearInterval(this.#counter);
       void this.#pulse?.terminate();
     }
   }
@@ -884,6 +888,8 @@ class Worker {
     const send = (body) => this.#request("/work/step", { ...reportOf(job), ...body }, { signal: controller.signal });
     Object.assign(job.context, new Steps(send, controller.signal).methods({ batch, node }));
     this.#running.set(token, job);
+    // Before the first line of its handler, which may hold the event loop.
+    this.#count();
     this.#wakeBeat();
     void this.#perform(job, name);
   }
@@ -968,7 +974,6 @@ class Worker {
         if (signal.aborted) return;
         throw error;
       }
-      Atomics.store(this.#beats, 0, ++this.#beat);
       this.#obey(orders);
       const hasWaited = performance.now() - began >= waitMs && waitMs > 0;
       await this.#restOfBeat(hasWaited ? MIN_BEAT_MS : waitMs > 0 ? BUSY_BEAT_MS : this.#times.heartbeatMs);
@@ -1039,8 +1044,14 @@ class Worker {
   #registering;
   #pulse;
   #beat = 0;
-  /** Counts the heartbeats of this thread, for the other one; 0: none are needed. */
+  /** Grows while the event loop runs, for the other thread; 0: no heartbeat is needed. */
   #beats = new Int32Array(new SharedArrayBuffer(4));
+
+  #counter;
+
+  #count() {
+    Atomics.store(this.#beats, 0, ++this.#beat);
+  }
 
   async #startPulse() {
     try {
@@ -1053,6 +1064,8 @@ class Worker {
         (error) => this.#log("warn", "No heartbeats while a handler holds the event loop", { error: error.message }),
       );
       this.#pulse.unref();
+      this.#counter = setInterval(() => Atomics.load(this.#beats, 0) === 0 || this.#count(), everyMs / 4);
+      this.#counter.unref?.();
     } catch (error) {
       this.#log("warn", "No heartbeats while a handler holds the event loop", { error: error.message });
     }

@@ -38,9 +38,11 @@ const commands = {
   push: async ({ client, queue }, ...args) => (await client.push("Try", args, { queue, result_ttl: "1h" })).jid,
   wait: ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
   sleep: (_, seconds) => sleep(1_000 * seconds),
-  block: ({ log }, seconds) => {
+  block: async ({ jid, log }, file, notes, seconds) => {
+    if (seconds > 0) await sleep(1_000 * seconds);
     log.info("blocks");
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000 * seconds);
+    appendFileSync(notes, `${jid}\n`);
+    while (!existsSync(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   },
   die: () => process.kill(process.pid, "SIGKILL"),
   "wait until": async ({ jid }, file, notes) => {

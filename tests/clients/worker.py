@@ -43,11 +43,12 @@ def progress(ctx, done, note):
     ctx.log.info("it is half", n=1)
 
 
-def block(ctx, seconds):
+def block(ctx, file, notes, seconds):
+    time.sleep(seconds)
     ctx.log.info("blocks")
+    note(ctx, notes, 0)
     # Calls of C code that hold the interpreter's lock; one that never returns it would block every thread.
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while not os.path.exists(file):
         ctypes.PyDLL(None).usleep(100_000)
 
 

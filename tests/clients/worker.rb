@@ -36,10 +36,11 @@ def perform(ctx, command, *args)
   when "wait" then ctx.wait(args[0])
   when "sleep" then sleep(args[0])
   when "block"
+    sleep(args[2])
     ctx.log.info("blocks")
+    File.write(args[1], "#{ctx.jid}\n", mode: "a")
     # Calls of C code that hold the interpreter's lock.
-    ending = Jobs.now + args[0]
-    USLEEP.call(100_000) while Jobs.now < ending
+    USLEEP.call(100_000) until File.exist?(args[0])
   when "die" then Process.kill("KILL", Process.pid)
   when "wait until"
     File.write(args[1], "#{ctx.jid}\n", mode: "a") if args[1]

@@ -142,12 +142,27 @@ export const life: readonly Case[] = [
     },
   },
   {
-    does: "keeps a job that holds its interpreter",
+    does: "keeps a job that holds its interpreter, as the first one of a worker",
     async run(scene) {
-      const { url } = await scene.lab.gateway("mortal");
-      await scene.startApart({ url });
-      const { state, attempt, log } = await scene.run("block", 4);
-      assertEquals([state, attempt, log], ["succeeded", 1, ["blocks"]]);
+      await keepsHeld(scene, { isFirst: true });
+    },
+  },
+  {
+    does: "keeps a job that holds its interpreter, as the second one of a worker",
+    async run(scene) {
+      await keepsHeld(scene, {});
+    },
+  },
+  {
+    does: "keeps a job that holds its interpreter, after its worker had none for a while",
+    async run(scene) {
+      await keepsHeld(scene, { isIdle: true });
+    },
+  },
+  {
+    does: "keeps a job that holds its interpreter after its first heartbeat",
+    async run(scene) {
+      await keepsHeld(scene, { isFirst: true, waits: 0.5 });
     },
   },
   {
@@ -235,6 +250,36 @@ export const life: readonly Case[] = [
     },
   })),
 ];
+
+/** A job holds the interpreter of its worker, while another worker waits for jobs. */
+async function keepsHeld(
+  scene: Scene,
+  { isFirst = false, isIdle = false, waits = 0 }: { isFirst?: boolean; isIdle?: boolean; waits?: number },
+): Promise<void> {
+  const { url } = await scene.lab.gateway("steady");
+  const go = `${scene.notes}.go`;
+  const push = () => scene.push(["block", go, scene.notes, waits]);
+  const first = isFirst ? await push() : undefined;
+  await scene.startApart({ url, concurrency: 1 });
+  const { id } = (await scene.workers())[0]!;
+  const heartbeatAt = async () => (await scene.workers()).find((worker) => worker.id === id)?.heartbeatAt ?? 0;
+  if (!isFirst) await scene.run("echo");
+  if (isIdle) {
+    const ended = await heartbeatAt();
+    await scene.bench.until(async () => await heartbeatAt() > ended + 2_000, "it has had no job for two heartbeats");
+  }
+  const jid = first ?? await push();
+  await scene.bench.until(async () => (await scene.noted()).length === 1, "it holds its interpreter");
+  const held = await heartbeatAt();
+  const other = await scene.startApart({ url });
+  // A request that was open before answers for one second.
+  const end = async () => (await scene.noted()).length > 1 || await heartbeatAt() > held + 4_000;
+  await scene.bench.until(end, "it sends heartbeats, or the job runs again");
+  assertEquals(await scene.noted(), [jid], other.text);
+  await Deno.writeTextFile(go, "");
+  const { state, attempt, log } = await scene.ended(jid);
+  assertEquals([state, attempt, log], ["succeeded", 1, ["blocks"]]);
+}
 
 async function ends(scene: Scene, options: CaseWorker, message: string): Promise<void> {
   const worker = await scene.launch(options);

@@ -73,10 +73,11 @@ export class GatewayProcess implements AsyncDisposable {
   }
 }
 
-/** The gateways: one takes no worker offline, one does after 3 s without a heartbeat, and one may be ended. */
+/** The gateways: one takes no worker offline, two do after 3 and 10 s without a heartbeat, and one may be ended. */
 const GATEWAYS = {
   patient: { JOBS_HEARTBEAT: "5s" },
   mortal: { ...MORTAL, JOBS_HEARTBEAT: "1s" },
+  steady: { JOBS_HEARTBEAT_TIMEOUT: "10s", JOBS_HEARTBEAT: "1s" },
   // A program waits a fourth of it for a reply.
   replaceable: { JOBS_HEARTBEAT_TIMEOUT: "30s", JOBS_HEARTBEAT: "1s" },
 };
