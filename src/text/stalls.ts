@@ -44,7 +44,9 @@ export function stallHint({ is, jid, runtime }: Stall): string {
     case "ignores-signal":
       return `a stop of its worker ends it; ${heedHint(runtime)}`;
     case "running":
-      return "the dump shows what it does, and jobs cancel ends it; a timeout for the class ends such jobs";
+      return `the dump shows what it does, and jobs cancel ${
+        jid === undefined ? "JID" : shellWord(jid)
+      } ends it; a timeout for the class ends such jobs`;
   }
 }
 

@@ -51,7 +51,7 @@ Deno.test("a job that waits or runs names the job that holds it up, since when, 
   assertEquals(reasons(queued, { ...worker, work: work(NOW - 9_000) }), ["All processors of its queue are busy."]);
   assertEquals(reasons(queued, { ...worker, work: work(NOW - 70_000) }), [
     "All processors of its queue are busy. The longest: Spin s1 has run for 1m10s on w:1:a; " +
-    "jobs dump w:1:a (the dump shows what it does, and jobs cancel ends it; a timeout for the class ends such jobs).",
+    "jobs dump w:1:a (the dump shows what it does, and jobs cancel s1 ends it; a timeout for the class ends such jobs).",
   ]);
   assertEquals(reasons(running, { ...worker, work: work(NOW - 70_000) }), []);
   assertEquals(reasons(running, { ...worker, work: work(NOW - 70_000, "Cancelled") }), [
