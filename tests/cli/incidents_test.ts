@@ -5,6 +5,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { every, systemClock } from "../../src/clock.ts";
 import { Client } from "../../src/client/client.ts";
+import { Crontab } from "../../src/client/crontab.ts";
 import { checkCrontab } from "../../src/cron/crontab.ts";
 import { definitionText, stateText } from "../../src/cron/definition.ts";
 import { plan } from "../../src/cron/plan.ts";
@@ -411,6 +412,22 @@ for (const { name, on, stage, alert, finding = alert, command, why, sample, rule
     });
   }
 }
+
+Deno.test("the job that holds up the runs of a cron entry is named, with the command that ends it", async () => {
+  await using bench = await Bench.open();
+  const { store } = bench;
+  const crontab = new Crontab({ store, client: bench.client });
+  const args = [bench.notes, TEN_MINUTES_MS];
+  await crontab.add({ name: "sync stock", class: "Hang", args, every: "1s", overlap: "skip" });
+  await using _worker = await bench.server(["-t", "0"]);
+  let seen = "";
+  await until(async () => {
+    const alerts = alertsOf(await readSituation({ store, clock: systemClock, classes: [] }));
+    seen = alerts.map(({ title, detail, command }) => `${title}. ${detail} → ${command}`).join("\n");
+    return /The last \d+ runs of cron entry "sync stock" weren't enqueued, for \S+: job (\w+) of an earlier run hasn't ended\. Hang \1 has run for \S+ on \S+; jobs show \1 shows more\. → jobs cancel \1/
+      .test(seen);
+  }, () => seen);
+});
 
 Deno.test("a job whose workers ended with it is named while it runs, also if its worker has reported nothing", async () => {
   await using bench = await Bench.open();

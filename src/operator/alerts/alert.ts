@@ -63,6 +63,15 @@ export interface Unhandled {
   readonly isKnown?: boolean;
 }
 
+/** The latest runs of a cron entry, none of which was enqueued because the job of an earlier run hasn't ended. */
+export interface HeldRuns {
+  /** The job. */
+  readonly jid: string;
+  readonly count: number;
+  /** The time of the first of them, in epoch milliseconds. */
+  readonly since: number;
+}
+
 /** The state that alerts are derived from. */
 export interface Situation {
   readonly now: number;
@@ -78,6 +87,8 @@ export interface Situation {
   /** Counts of the last minutes, the earliest first. */
   readonly samples: readonly Sample[];
   readonly cron: readonly CrontabEntry[];
+  /** The runs in a row that unended jobs hold up, by entry, as far as they were read. */
+  readonly cronHeld: ReadonlyMap<string, HeldRuns>;
   /** How the jobs of the entries' latest runs ended. */
   readonly cronEnds: JobEnds;
   /** Dead jobs that crashed their workers, the latest first. */

@@ -7,6 +7,7 @@ import type { Situation } from "./alert.ts";
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 import { alertsOf } from "./alerts.ts";
+import { heldEntries, heldRuns } from "./cron_alerts.ts";
 
 const NOW = 1_800_000_000_000;
 const STATS: Stats = {
@@ -52,6 +53,7 @@ function alerts(situation: Partial<Situation>) {
     samples: [],
     cron: [],
     cronEnds: new Map(),
+    cronHeld: new Map(),
     unhandled: [],
     crashes: [],
     suspects: [],
@@ -336,6 +338,50 @@ Deno.test("reports a cron entry whose last job failed or is dead, with the job",
   ]]);
 });
 
+Deno.test("reports a cron entry whose runs an unended job holds up, with the job", () => {
+  const record = (outcome: CronRecord["outcome"], minutes: number, jid = "h1") => ({
+    outcome,
+    scheduledAt: NOW - minutes * 60_000,
+    decidedAt: NOW - minutes * 60_000,
+    jid,
+  });
+  const skipped = [1, 2, 3, 4].map((minutes) => record("skipped", minutes));
+  const history = [...skipped, record("enqueued", 5), record("skipped", 6, "h0"), record("skipped", 7)];
+  assertEquals(heldRuns("h1", history), { jid: "h1", count: 4, since: NOW - 240_000 });
+  assertEquals(heldRuns("h1", [record("manual", 0, "m"), ...skipped])?.count, 4);
+  assertEquals(heldRuns("h1", [...skipped.slice(2), record("enqueued", 5)]), undefined);
+  // A run that waits, and is replaced by the next one, is one run.
+  assertEquals(
+    heldRuns("h1", [...skipped, ...skipped.map((one) => ({ ...one, outcome: "waiting" as const }))])?.count,
+    4,
+  );
+
+  const schedule = { everyMs: 60_000, anchor: 0 } as const;
+  const entry = {
+    name: "sync stock",
+    definition: { name: "sync stock", class: "Hang", args: [], schedule } as never,
+    state: { schedule, considered: NOW } as never,
+    next: undefined,
+    live: "h1",
+    isLoaded: true,
+    last: skipped[0],
+  };
+  assertEquals(heldEntries([entry, { ...entry, live: undefined }, { ...entry, live: "h2" }], NOW), [entry]);
+  const held = new Map([["sync stock", { jid: "h1", count: 4, since: NOW - 240_000 }]]);
+  const title =
+    "The last 4 runs of cron entry \"sync stock\" weren't enqueued, for 4m: job h1 of an earlier run hasn't ended";
+  assertEquals(words(alerts({ cron: [entry], cronHeld: held })), [
+    [title, "jobs show h1 shows why; jobs cancel h1 ends it.", "jobs show h1"],
+  ]);
+  const job = { task: "processor-1", queue: "default", payload: '{"class":"Hang","jid":"h1"}', since: NOW - 300_000 };
+  assertEquals(words(alerts({ cron: [entry], cronHeld: held, workers: [{ ...WORKER, work: [job] }] })), [
+    [title, "Hang h1 has run for 5m on web1:7:a; jobs show h1 shows more.", "jobs cancel h1"],
+  ]);
+  const deaf = { ...job, abortReason: "Cancelled" };
+  const [alert, ...others] = alerts({ cron: [entry], cronHeld: held, workers: [{ ...WORKER, work: [deaf] }] });
+  assertEquals([alert!.command, alert!.detail?.endsWith(`${title}.`), others], ["jobs stop web1:7:a", true, []]);
+});
+
 Deno.test("reports classes whose jobs crashed their workers within the last hour", () => {
   const crash = (name: string, minutes: number) => ({ class: name, jid: "j", ref: "r", at: NOW - minutes * 60_000 });
   const found = alerts({ crashes: [crash("Thumbnail", 2), crash("Thumbnail", 5), crash("Old", 61)] });
@@ -380,7 +426,7 @@ Deno.test("names the job that a queue waits for: the longest of busy processors,
   assertEquals(words(alerts({ stats: { ...STATS, queues: [behind] }, workers: [busy] })), [[
     'Queue "default" is 1m20s behind (12 jobs waiting)',
     "All processors are busy. The longest: Hang h1 has run for 1m30s on web1:7:a. " +
-    "The dump shows what it does, and jobs cancel ends it; a timeout for the class ends such jobs.",
+    "The dump shows what it does, and jobs cancel h1 ends it; a timeout for the class ends such jobs.",
     "jobs dump web1:7:a",
   ]]);
   const limit = { running: 1, taken: 1, started: 0, freeInMs: undefined };

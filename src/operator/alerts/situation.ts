@@ -21,7 +21,7 @@ import { crashesOf } from "../../text/crashes.ts";
 import { readEnds } from "../query/cron_ends.ts";
 import { readPauses } from "../query/pauses.ts";
 import type { Sample, Situation, Unhandled } from "./alert.ts";
-import { recentRuns } from "./cron_alerts.ts";
+import { heldEntries, heldRuns, recentRuns } from "./cron_alerts.ts";
 import { CRASH_ERROR } from "./failure_alerts.ts";
 
 /** The queues, and jobs of each, that are checked for classes without a handler. */
@@ -38,6 +38,8 @@ const MAX_DEAD = 20;
 /** Cron entries that are checked: the first by name, and those that are due first. */
 const MAX_CRON = 1_000;
 const MAX_DUE_CRON = 100;
+/** Runs that are read of an entry whose latest one is held up. */
+const MAX_HISTORY = 100;
 /** The latest batches, and as many flows, that are checked. */
 const MAX_BATCHES = 100;
 
@@ -60,28 +62,44 @@ export async function readSituation(source: SituationSource): Promise<Situation>
   const stats = await store.admin.stats();
   const roundTripMs = clock.monotonic() - began;
   const now = clock.now();
+  const crontab = new Crontab({ store, client: new Client({ store, clock }), clock });
   const [workers, metrics, [today], cron] = await Promise.all([
     store.workers.list(),
     readMetrics(),
     store.series.read("days", { from: now, to: now }),
-    readCron(new Crontab({ store, client: new Client({ store, clock }), clock })),
+    readCron(crontab),
   ]);
   const isPostgres = store.url.startsWith("postgres");
-  const [{ unhandled, suspects, scheduled }, crashes, retrying, cronEnds, pauses, stuck, serverFindings] = await Promise
-    .all([
-      waitingJobs(source, stats, workers),
-      crashedJobs(store),
-      stats.retry === 0 ? [] : retryingJobs(store),
-      readEnds(store, recentRuns(cron, now)),
-      readPauses(store, stats.queues),
-      stuckBatches(store),
-      isPostgres ? serverFindingsOf(store) : [],
-    ]);
+  const [{ unhandled, suspects, scheduled }, crashes, retrying, cronEnds, cronHeld, pauses, stuck, serverFindings] =
+    await Promise
+      .all([
+        waitingJobs(source, stats, workers),
+        crashedJobs(store),
+        stats.retry === 0 ? [] : retryingJobs(store),
+        readEnds(store, recentRuns(cron, now)),
+        readHeld(crontab, heldEntries(cron, now)),
+        readPauses(store, stats.queues),
+        stuckBatches(store),
+        isPostgres ? serverFindingsOf(store) : [],
+      ]);
   const later = new Set([...scheduled, ...retrying.map(({ queue }) => queue)]);
   return {
     engine: store.url.startsWith("sqlite:") ? "sqlite" : isPostgres ? "postgres" : "redis",
     ...{ now, stats, roundTripMs, workers, metrics, today: today ?? { processed: 0, failed: 0 } },
-    ...{ samples, cron, cronEnds, crashes, suspects, retrying, later, unhandled, pauses, stuck, serverFindings },
+    ...{
+      samples,
+      cron,
+      cronEnds,
+      cronHeld,
+      crashes,
+      suspects,
+      retrying,
+      later,
+      unhandled,
+      pauses,
+      stuck,
+      serverFindings,
+    },
   };
 }
 
@@ -95,6 +113,14 @@ async function readCron(crontab: Crontab): Promise<CrontabEntry[]> {
     crontab.page({ sort: "next", limit: MAX_DUE_CRON }),
   ]);
   return [...new Map(pages.flatMap(({ entries }) => entries.map((entry) => [entry.name, entry]))).values()];
+}
+
+async function readHeld(crontab: Crontab, entries: readonly CrontabEntry[]): Promise<Situation["cronHeld"]> {
+  const held = await Promise.all(entries.map(async ({ name, live }) => {
+    const runs = heldRuns(live!, await crontab.history(name, MAX_HISTORY));
+    return runs === undefined ? [] : [[name, runs] as const];
+  }));
+  return new Map(held.flat());
 }
 
 async function crashedJobs({ admin }: Store): Promise<Situation["crashes"]> {
