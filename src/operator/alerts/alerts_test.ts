@@ -284,6 +284,23 @@ Deno.test("reports a class without a handler", () => {
   );
 });
 
+Deno.test("names the workers to replace, which lack a class and continue to fetch its jobs", () => {
+  const ids = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ ...WORKER, id: `w${i}`, classes: ["Other"] }));
+  const detail = (count: number) =>
+    alerts({
+      unhandled: [{ class: "Mail", queue: "default", since: NOW - 60_000 }],
+      workers: [...ids(count), { ...WORKER, id: "low", queues: ["low"] }, { ...WORKER, id: "gone", alive: false }],
+    }).find(({ about }) => about === "jobs")!.detail;
+  assertEquals(detail(0), "Its jobs wait for one, for 1m.");
+  assertEquals(
+    detail(1),
+    "Its jobs wait for one, for 1m. Start a worker whose handlers include Mail, then stop those that lack it, which " +
+      "continue to fetch and postpone its jobs: jobs stop w0. Postponed jobs run within minutes; jobs retry JID runs one now.",
+  );
+  assertEquals(detail(5)!.includes(": jobs stop w0, jobs stop w1, jobs stop w2 and 2 more."), true, detail(5));
+});
+
 Deno.test("offers to run a cron entry that is overdue or missed runs, unless it is paused", () => {
   const schedule = { everyMs: 60_000, anchor: 0 } as const;
   const entry = {

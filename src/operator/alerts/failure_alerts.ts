@@ -27,6 +27,8 @@ const BAD_RATE = 0.5;
 const MIN_RETRIES = 100;
 const MANY_RETRIES = 10_000;
 const GROWTH = 0.1;
+/** A text names at most this many workers. */
+const MAX_NAMED = 3;
 
 /** Many attempts fail: of all, or of some classes. */
 export function failureAlerts(situation: Situation): Alert[] {
@@ -183,7 +185,7 @@ export function unhandledAlerts({ unhandled, workers, now }: Situation): Alert[]
     about: "jobs",
     title: `No worker of queue "${queue}" has a handler for ${name}`,
     detail: `Its jobs wait for one${since === undefined ? "" : `, for ${formatDuration(Math.max(0, now - since))}`}.` +
-      (isKnown ? "" : " No worker has ever had one."),
+      (isKnown ? "" : " No worker has ever had one.") + replacementText(name, lackingIn(workers, queue)),
     command: startCommand(workers, [queue]),
     actions: [
       {
@@ -193,6 +195,20 @@ export function unhandledAlerts({ unhandled, workers, now }: Situation): Alert[]
       },
     ],
   }));
+}
+
+/** Returns the online workers that fetch from a queue: none has a handler for the class in question. */
+function lackingIn(workers: Situation["workers"], queue: string): readonly string[] {
+  return workers.filter(({ alive, quiet, queues }) => alive && !quiet && queues.includes(queue)).map(({ id }) => id);
+}
+
+/** Returns which workers to replace: next to a new one they continue to fetch and postpone these jobs. */
+function replacementText(name: string, lacking: readonly string[]): string {
+  if (lacking.length === 0) return "";
+  const stops = lacking.slice(0, MAX_NAMED).map((id) => `jobs stop ${shellWord(id)}`).join(", ");
+  const more = lacking.length > MAX_NAMED ? ` and ${number(lacking.length - MAX_NAMED)} more` : "";
+  return ` Start a worker whose handlers include ${name}, then stop those that lack it, which continue to fetch and postpone ` +
+    `its jobs: ${stops}${more}. Postponed jobs run within minutes; jobs retry JID runs one now.`;
 }
 
 function sum(values: readonly number[]): number {
