@@ -84,6 +84,16 @@ Deno.test("--with compose mounts the folder and a volume for the store of the im
   assertEquals([services.worker["image"], services.worker["command"], Object.keys(volumes)], [image, "run", ["store"]]);
 });
 
+Deno.test("--with systemd --with compose writes both, each once", async () => {
+  await using folder = await temporaryFolder();
+  const args = ["init", "shop", "--with", "systemd", "--with", "compose", "--with=compose"];
+  const { code, stdout } = await jobs(args, { cwd: folder.path });
+  assertEquals(code, 0);
+  assertMatch(stdout, /^ {2}head -6 jobs-shop\.service .*\n {2}docker compose up /m);
+  const names = [".gitignore", "compose.yaml", "handlers.mjs", "handlers.test.mjs", "jobs-shop.service", "jobs.json"];
+  assertEquals(await namesIn(`${folder.path}/shop`), names);
+});
+
 Deno.test("--with systemd writes the packages' unit for the folder and its user", async () => {
   requireTool("systemd-analyze");
   await using folder = await temporaryFolder();

@@ -9,7 +9,7 @@ import { programPath } from "./shell_init.ts";
 
 /** The text of `--help`. */
 export const help = `
-Usage: jobs init [FOLDER] [--with systemd|compose] [--json]
+Usage: jobs init [FOLDER] [--with systemd|compose …] [--json]
 
 Writes a small project into a folder, by default this one: handlers, a test of
 them, and a configuration with a store in the folder, the dashboard and a cron
@@ -18,7 +18,7 @@ entry. It runs as it is: jobs run. The test needs Node.js 18 or later
 
       --with systemd   also a unit that runs the worker as this user
       --with compose   also a file for docker compose, which runs the image of
-                       make image
+                       make image. Both may be given
 
 Examples
   jobs init demo
@@ -32,21 +32,20 @@ const SERVICES: Readonly<Record<string, (folder: string) => string>> = {
 
 /** Writes a project. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const { flags, args } = parseCommand("init", argv, { ...COMMON_FLAGS, with: { takes: "text" } }, "[FOLDER]");
-  const service = flags.with;
-  if (service !== undefined && !Object.hasOwn(SERVICES, service)) {
-    throw new UsageError(`Invalid --with "${service}": expected systemd or compose`);
-  }
+  const { flags, args } = parseCommand("init", argv, { ...COMMON_FLAGS, with: { takes: "list" } }, "[FOLDER]");
+  const unknown = flags.with.find((name) => !Object.hasOwn(SERVICES, name));
+  if (unknown !== undefined) throw new UsageError(`Invalid --with "${unknown}": expected systemd or compose`);
   const folder = resolve(args[0] ?? ".");
-  const file = service === undefined ? undefined : SERVICES[service]!(folder);
+  const services = Object.fromEntries([...new Set(flags.with)].map((name) => [name, SERVICES[name]!(folder)]));
+  const { systemd: unit, compose } = services;
   const files: Record<string, string> = {
     "jobs.json": CONFIGURATION,
     "handlers.mjs": HANDLERS,
     "handlers.test.mjs": TEST,
   };
-  if (service === "compose") files[file!] = COMPOSE;
-  if (service === "systemd") {
-    files[file!] = unitOf(file!, { program: programPath(), folder, user: userInfo().username });
+  if (compose !== undefined) files[compose] = COMPOSE;
+  if (unit !== undefined) {
+    files[unit] = unitOf(unit, { program: programPath(), folder, user: userInfo().username });
   }
   const existing = Object.keys(files).filter((name) => exists(join(folder, name)));
   if (existing.length > 0) {
@@ -59,12 +58,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   // A list of ignored files is the user's: it is written only where there is none.
   if (!exists(join(folder, ".gitignore"))) files[".gitignore"] = IGNORED;
   await write(folder, files);
-  if (service === "systemd" && Deno.uid() === 0) {
-    printError(`jobs: the unit runs as root: set User= in ${file} to a user with fewer rights`);
+  if (unit !== undefined && Deno.uid() === 0) {
+    printError(`jobs: the unit runs as root: set User= in ${unit} to a user with fewer rights`);
   }
   const names = Object.keys(files);
   if (flags.json) printJson({ folder, files: names });
-  else print(nextSteps(args[0], folder, { names, service: file }));
+  else print(nextSteps(args[0], folder, { names, unit, compose }));
   return 0;
 }
 
@@ -99,7 +98,11 @@ function unwritable(path: string, error: unknown): UsageError {
 function nextSteps(
   given: string | undefined,
   folder: string,
-  { names, service }: { readonly names: readonly string[]; readonly service: string | undefined },
+  { names, unit, compose }: {
+    readonly names: readonly string[];
+    readonly unit: string | undefined;
+    readonly compose: string | undefined;
+  },
 ): string {
   const program = programPath();
   const isOnPath = (Deno.env.get("PATH") ?? "").split(delimiter).includes(dirname(program));
@@ -109,15 +112,11 @@ function nextSteps(
     "env jobs run                      # a worker, with the dashboard on http://127.0.0.1:7433",
     "env jobs push Greet ada --wait    # in a second terminal",
     "node --test                       # or: deno test -A",
-    ...(service?.endsWith(".service")
-      ? [`${`head -6 ${service}`.padEnd(33)} # shows how to start it as a service`]
-      : []),
-    ...(service?.endsWith(".yaml")
-      ? [
-        "docker compose up                 # in place of jobs run, with a store in the volume: push into it with",
-        "docker compose exec worker jobs push Greet ada --wait",
-      ]
-      : []),
+    ...(unit === undefined ? [] : [`${`head -6 ${unit}`.padEnd(33)} # shows how to start it as a service`]),
+    ...(compose === undefined ? [] : [
+      "docker compose up                 # in place of jobs run, with a store in the volume: push into it with",
+      "docker compose exec worker jobs push Greet ada --wait",
+    ]),
   ];
   return `Wrote ${names.join(", ")} to ${folder}\n\nNext:\n${steps.map((step) => `  ${step}`).join("\n")}`;
 }

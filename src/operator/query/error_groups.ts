@@ -4,6 +4,7 @@
  * @module
  */
 import { parsePayload } from "../../job/job.ts";
+import { getField, readWireTime } from "../../job/raw.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import { factsOf, type Mask } from "./filter.ts";
 
@@ -14,10 +15,11 @@ export interface ErrorGroup {
   readonly error: string;
   readonly dead: number;
   readonly retrying: number;
-  /** Epoch milliseconds of the earliest and latest failure; undefined if unknown. */
+  /** Epoch milliseconds of the first failure of any of its jobs; undefined if unknown. */
   readonly firstAt: number | undefined;
+  /** Epoch milliseconds of the latest failure; undefined if unknown. */
   readonly lastAt: number | undefined;
-  /** The known times of the failures, if they were asked for. */
+  /** The known times of the latest failure of each job, if they were asked for. */
   readonly times: readonly number[];
   /** The job that failed last. */
   readonly jid: string;
@@ -68,7 +70,8 @@ export class ErrorGroups {
     group[entry.place.in === "dead" ? "dead" : "retrying"]++;
     const at = facts.since;
     if (at !== undefined && this.#grouping.times) group.times.push(at);
-    if (at !== undefined && (group.firstAt === undefined || at < group.firstAt)) group.firstAt = at;
+    const first = readWireTime(getField(entry.payload, "failed_at")) ?? at;
+    if (first !== undefined && (group.firstAt === undefined || first < group.firstAt)) group.firstAt = first;
     if (group.jid === "" || at !== undefined && (group.lastAt === undefined || at >= group.lastAt)) {
       group.jid = parsePayload(entry.payload)?.jid ?? "";
       if (at !== undefined) group.lastAt = at;

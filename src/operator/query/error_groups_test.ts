@@ -46,6 +46,20 @@ Deno.test("groups jobs by class and error, the largest group first, with its lat
   assertEquals(entries.map(matches), [true, true, true, false], "a group's error selects its jobs");
 });
 
+Deno.test("the first time is the first failure of a job, not the latest of one that retries", () => {
+  const retrying = (jid: string, failedAt: unknown, retriedAt: number): Entry => {
+    const entry = failed(jid, "no", "retry", retriedAt);
+    const payload = { ...JSON.parse(entry.payload), failed_at: failedAt, retried_at: retriedAt / 1_000 };
+    return { ...entry, payload: JSON.stringify(payload) };
+  };
+  const groups = new ErrorGroups({ times: true });
+  groups.add(retrying("a", 5, 200_000));
+  groups.add(retrying("b", 1_700, 300_000));
+  groups.add(retrying("c", "never", 250_000));
+  const [{ firstAt, lastAt, times } = {}] = groups.list();
+  assertEquals([firstAt, lastAt, times], [5_000, 300_000, [200_000, 300_000, 250_000]]);
+});
+
 Deno.test("keeps a bounded number of groups, and counts the rest", () => {
   const groups = new ErrorGroups();
   const letters = (n: number) => [...String(n)].map((digit) => "abcdefghij"[Number(digit)]).join("");

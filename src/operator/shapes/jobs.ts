@@ -119,7 +119,7 @@ export const errorsShape = object("", {
       error: text("`ErrorClass: message`, with `*` for the parts that vary"),
       dead: integer("dead jobs"),
       retrying: integer("retrying jobs"),
-      firstAt: optional(time("the first failure")),
+      firstAt: optional(time("the first failure of any of its jobs, which may have had another error")),
       lastAt: optional(time("the last failure")),
       jid: optional(text("the job that failed last")),
     }),

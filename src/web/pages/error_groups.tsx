@@ -115,9 +115,10 @@ export function GroupTable({ view, set, path, filter, groups }: {
   );
 }
 
-/** The failures of a group over time, from the first to the last. */
-function Trend({ group: { times, firstAt, lastAt } }: { readonly group: ErrorGroup }) {
-  if (firstAt === undefined || lastAt === undefined) return <None />;
+/** The latest failures of a group's jobs over time, from the first to the last. */
+function Trend({ group: { times, lastAt } }: { readonly group: ErrorGroup }) {
+  if (lastAt === undefined) return <None />;
+  const firstAt = times.reduce((first, at) => Math.min(first, at), lastAt);
   const counts = new Array<number>(TREND_BARS).fill(0);
   const step = Math.max(1, (lastAt - firstAt) / TREND_BARS);
   for (const at of times) counts[Math.min(TREND_BARS - 1, Math.floor((at - firstAt) / step))]!++;
