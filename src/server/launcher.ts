@@ -197,10 +197,10 @@ export class Launcher implements Controls {
     this.#components.batchTender.wake();
   }
 
-  /** The tokens of its leases; undefined while outcomes are being stored. */
+  /** The tokens of its leases; undefined while outcomes are being stored, or a take isn't answered. */
   get leases(): readonly string[] | undefined {
     const { fetcher, manager, settler } = this.#components;
-    return settler.unsettled > 0 ? undefined : [...fetcher.tokens, ...manager.tokens];
+    return settler.unsettled > 0 || fetcher.isUnanswered ? undefined : [...fetcher.tokens, ...manager.tokens];
   }
 
   /** Resolves when the outcomes of all ended jobs are stored. */

@@ -165,6 +165,33 @@ onBothStores("a job that a gateway takes for a program that has left it returns 
   assertEquals(jobs.map(({ payload }: Answer) => JSON.parse(payload).jid), [jid]);
 });
 
+onBothStores("a job of a take that is answered late isn't returned as one that no program has", async ({ store }) => {
+  const answer = Promise.withResolvers<void>();
+  let heartbeats = 0;
+  const late = interceptStore(store, async ({ verb, pass }) => {
+    const reply = await pass();
+    if (verb === "workers.heartbeat") heartbeats++;
+    if (verb === "jobs.take" && (reply as unknown[]).length > 0) await answer.promise;
+    return reply;
+  });
+  await using server = new Server(late, { heartbeatMs: 50 });
+  const worker = await server.register({ running: [] });
+  const taking = server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  await new Client({ store }).push({ class: "Try", args: [] });
+  const sizeOf = async () => (await store.admin.stats()).queues[0]?.size;
+  await until(async () => await sizeOf() === 0);
+  const from = heartbeats;
+  await until(async () => {
+    await server.send("heartbeat", { worker, running: [], taken: 0 });
+    return heartbeats >= from + 4;
+  });
+  const returned = await sizeOf();
+  answer.resolve();
+  const { jobs: [{ token }] } = await taking;
+  assertEquals(returned, 0);
+  assertEquals((await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] })).lost, []);
+});
+
 onBothStores("a job that a program ends has the program's stack, and none of the server", async ({ store }) => {
   await using server = new Server(store);
   const worker = await server.register();

@@ -67,6 +67,7 @@ export class Fetcher implements LoopBody<boolean> {
   readonly #wake = new Wakeup();
   /** Whether the queues are empty. The store then reports new jobs, and an idle processor need not wake the fetcher. */
   #queuesEmpty = false;
+  #isUnanswered = false;
   #taken = 0;
   /** The number of jobs that it may still take. */
   #left: number;
@@ -117,6 +118,11 @@ export class Fetcher implements LoopBody<boolean> {
   /** Returns whether its queues have jobs that it can take now, or later when a limit allows. */
   hasQueuedJobs(): Promise<boolean> {
     return this.#isQuiet ? Promise.resolve(false) : this.#options.store.jobs.hasQueuedJobs([...this.#order()]);
+  }
+
+  /** Whether a take isn't answered: it waits for its reply, or has lost it and will be repeated. The store may have leased jobs to it. */
+  get isUnanswered(): boolean {
+    return this.#isUnanswered;
   }
 
   /** The tokens of jobs that have not started. */
@@ -199,6 +205,7 @@ export class Fetcher implements LoopBody<boolean> {
     const limit = this.#needed();
     if (limit === 0) return false;
     for (const queues of partsOf(this.#order(), MAX_QUEUES_PER_TAKE)) {
+      this.#isUnanswered = true;
       const [leases] = await Promise.all([
         store.jobs.take({ queues, limit, worker, minTurn: this.#ahead.minTurn }),
         this.buffer.holdUntilSent(),
@@ -206,6 +213,7 @@ export class Fetcher implements LoopBody<boolean> {
       this.#left -= leases.length;
       this.#taken += leases.length;
       this.#deliver(leases);
+      this.#isUnanswered = false;
       if (queues.length < MAX_QUEUES_PER_TAKE) return leases.length < limit;
       // The queues that gave jobs may have more, which come before those of later queues.
       if (leases.length > 0 || this.#isQuiet) return false;
