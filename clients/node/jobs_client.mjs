@@ -73,7 +73,8 @@ export class JobsClient {
   constructor({ url, token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch, ...unknown }) {
     refuseUnknown(unknown, "new JobsClient", ["url", "token", "timeoutMs", "retries", "fetch"]);
     this.#servers = serversOf(url);
-    this.#headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+    const bearer = tokenOf(token);
+    this.#headers = { "content-type": "application/json", ...(bearer && { authorization: `Bearer ${bearer}` }) };
     this.#timeoutMs = timeoutMs;
     this.#retries = retries;
     this.#fetch = fetch;
@@ -446,6 +447,13 @@ function serversOf(url) {
   }
   const first = Math.floor(Math.random() * urls.length);
   return [...urls.slice(first), ...urls.slice(0, first)].map((one) => `${one.replace(/\/+$/, "")}/api/v1`);
+}
+
+/** Returns a token as a header takes it. No error shows it. */
+function tokenOf(token) {
+  const text = token ? String(token).trim() : "";
+  if (/^[!-~]*$/.test(text)) return text;
+  throw new TypeError("Invalid token: expected visible ASCII characters, as jobs web --new-token prints them");
 }
 
 /** Returns the error of a redirect, with the URL to use instead if the redirect is to the same path. */

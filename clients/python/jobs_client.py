@@ -151,7 +151,7 @@ class JobsClient:
     ):
         _refuse_unknown(unknown, "JobsClient", ("url", "token", "timeout", "retries"))
         self._servers = _Servers(url)
-        self._token = token
+        self._token = _token_of(token)
         self._timeout = timeout
         self._retries = retries
         self._opener = urllib.request.build_opener(_HTTPHandler, _HTTPSHandler, _NoRedirect)
@@ -564,6 +564,14 @@ def _request_of(job: Dict[str, Any]) -> Dict[str, Any]:
     if isinstance(at, datetime.datetime):
         request["at"] = at.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return request
+
+
+def _token_of(token: Optional[str]) -> str:
+    """Returns a token as a header takes it. No error shows it."""
+    text = str(token or "").strip()
+    if all("!" <= character <= "~" for character in text):
+        return text
+    raise ValueError("Invalid token: expected visible ASCII characters, as jobs web --new-token prints them")
 
 
 def _redirected(url: str, path: str, status: int, location: Optional[str]) -> JobsError:
@@ -1125,6 +1133,10 @@ class Worker:
         self._handlers = _named(handlers)
         if isinstance(concurrency, bool) or not isinstance(concurrency, int) or not 1 <= concurrency <= 1000:
             raise ValueError(f"Invalid concurrency {concurrency!r}: expected a whole number from 1 to 1000")
+        for name, value in (("queues", queues), ("labels", labels)):
+            if isinstance(value, (str, bytes)):
+                raise TypeError(f"Invalid {name} {value!r}: expected a list, such as {name}=[{value!r}]")
+        token = _token_of(token)
         urls = [url] if isinstance(url, str) else list(url)
         self._servers = _Servers(urls)
         self._client = JobsClient(urls, token)

@@ -148,6 +148,14 @@ module Jobs
     raise ArgumentError, "Unknown option #{name[0, 100].inspect} of #{where}: #{cure}"
   end
 
+  # Returns a token as a header takes it. No error shows it.
+  def self.token_of(token)
+    text = token.to_s.strip
+    return text if text.match?(/\A[!-~]*\z/)
+
+    raise ArgumentError, "Invalid token: expected visible ASCII characters, as jobs web --new-token prints them"
+  end
+
   # All job classes of ActiveJob that are loaded, for the handlers of a worker.
   def self.active_jobs
     ActionMailer::MailDeliveryJob if defined?(ActionMailer)
@@ -446,7 +454,7 @@ module Jobs
     def initialize(url, token: nil, timeout: 10, retries: 4, on_warning: ->(text) { warn("jobs: #{text}") }, **unknown)
       Jobs.refuse_unknown(unknown, "Jobs::Client.new", %w[token timeout retries on_warning])
       @servers = Servers.new(url)
-      @token = token
+      @token = Jobs.token_of(token)
       @timeout = timeout
       @retries = retries
       @on_warning = on_warning
@@ -1028,7 +1036,7 @@ module Jobs
       end
 
       @servers = Servers.new(url) { interrupt_taker }
-      @token = token
+      @token = Jobs.token_of(token)
       @client = Client.new(url, token: token)
       @concurrency = concurrency
       @queues = queues
