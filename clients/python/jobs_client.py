@@ -40,7 +40,7 @@ from typing import Any, AsyncIterator, Callable, Dict, Iterable, Iterator, List,
 __all__ = [
     *("JobsClient", "JobsError", "JobsWarning", "OpenBatch"),
     *("Worker", "job", "JobContext", "Discard", "Kill", "Snooze", "Aborted"),
-    *("Step", "StepFailed", "AttemptEnded"),
+    *("Step", "StepFailed", "StepError", "AttemptEnded"),
 ]
 
 _BATCH = 1_000
@@ -688,7 +688,18 @@ _ABORTS = {
 class StepFailed(Exception):
     """A step of a job, or its child, has failed for good.
 
-    kind: "StepFailed", "ChildFailed", or the class of another error.
+    kind: "StepFailed" or "ChildFailed".
+    """
+
+    def __init__(self, kind: str, message: str):
+        super().__init__(message)
+        self.kind = kind
+
+
+class StepError(Exception):
+    """A step is used wrongly: a name twice, an unknown option, a value that isn't JSON.
+
+    kind: the class of the server's error.
     """
 
     def __init__(self, kind: str, message: str):
@@ -822,6 +833,8 @@ class JobContext:
 
         options: each, retry, backoff, timeout.
         """
+        if not callable(run):
+            raise StepError("StepError", f"Step {name!r} has no function to run: expected a function, got {run!r}"[:_MAX_LINE])
         return self._use({"kind": "step", "name": name, "options": options}, run)
 
     def sleep(self, name: str, duration: Any) -> Any:
@@ -1070,9 +1083,11 @@ def _value_of(answer: Dict[str, Any], error: Optional[BaseException]) -> Any:
     if "failed" not in answer:
         raise AttemptEnded()
     failed = answer["failed"]
-    if error is not None and failed["class"] not in ("StepFailed", "ChildFailed"):
+    if failed["class"] in ("StepFailed", "ChildFailed"):
+        raise StepFailed(failed["class"], failed["message"]) from error
+    if error is not None:
         raise error
-    raise StepFailed(failed["class"], failed["message"]) from error
+    raise StepError(failed["class"], failed["message"].replace("{ each: id }", "each=id"))
 
 
 def job(name: Optional[str] = None, **options: Any) -> Callable[[Any], Any]:

@@ -86,8 +86,18 @@ module Jobs
     end
   end
 
-  # A step of a job, or its child, has failed for good. kind: "StepFailed", "ChildFailed", or the class of another error.
+  # A step of a job, or its child, has failed for good. kind: "StepFailed" or "ChildFailed".
   class StepFailed < StandardError
+    attr_reader :kind
+
+    def initialize(kind, message)
+      super(message)
+      @kind = kind
+    end
+  end
+
+  # A step is used wrongly: a name twice, an unknown option, a value that isn't JSON. kind: the class of the server's error.
+  class StepError < StandardError
     attr_reader :kind
 
     def initialize(kind, message)
@@ -733,6 +743,8 @@ module Jobs
     #
     # options: each, retry, backoff, timeout. The block receives a Jobs::Step.
     def step(name, **options, &part)
+      raise StepError.new("StepError", "Step #{name.inspect} has no block: expected ctx.step(#{name.inspect}) { … }") unless part
+
       use({ kind: "step", name: name, options: Json.request(options) }, part)
     end
 
@@ -791,9 +803,10 @@ module Jobs
       end
       return answer["done"]["value"] if answer["done"]
       raise AttemptEnded, "The attempt has ended" unless (failed = answer["failed"])
-      raise error if error && !%w[StepFailed ChildFailed].include?(failed["class"])
+      raise StepFailed.new(failed["class"], failed["message"]) if %w[StepFailed ChildFailed].include?(failed["class"])
+      raise error if error
 
-      raise StepFailed.new(failed["class"], failed["message"])
+      raise StepError.new(failed["class"], failed["message"].sub("{ each: id }", "each: id"))
     end
 
     # Reports the progress of the job.
