@@ -155,8 +155,10 @@ export class Processor implements Component {
     // Not a closure for each job: that costs 5 % of a small one.
     if (this.#services.transactions !== undefined) running.completer = this;
     let result: unknown;
+    let hasReturned = false;
     try {
       result = await this.#perform(running);
+      hasReturned = true;
       const active = running.finishSteps();
       if (active !== undefined) await active;
       const streaming = running.finishStream();
@@ -172,7 +174,9 @@ export class Processor implements Component {
         return this.#end(attempt, attempt.completed);
       }
       delete attempt.completed;
-      return this.#end(attempt, await this.#thrown(attempt, readableError(error)));
+      const thrown = readableError(error);
+      attempt.hasGivenUp = !hasReturned && isNamed(thrown, "LeaseLost");
+      return this.#end(attempt, await this.#thrown(attempt, thrown));
     }
     const history = running.stepHistory();
     return this.#end(attempt, this.#succeeded(attempt, result, history && await history));
@@ -195,7 +199,6 @@ export class Processor implements Component {
   /** Returns the outcome of an attempt that threw; undefined if it is ignored, or the job was released. */
   async #thrown(attempt: Attempt, error: unknown): Promise<AttemptOutcome | undefined> {
     const { job } = attempt;
-    if (isNamed(error, "LeaseLost")) attempt.hasGivenUp = true;
     await job.finishSteps();
     await job.finishStream();
     // If the store rejects a step, the job is aborted; if it fails, the step runs again.
