@@ -259,7 +259,7 @@ Deno.test("the span of a lost job has the outcome lost and no error, and the spa
   // As if the worker were offline: its jobs return to their queue.
   const [process] = await bench.store.workers.list();
   await bench.store.workers.deregister(process!.id);
-  await server.logged("Finished after losing its lease: result ignored, the job runs again", { jid });
+  await server.logged("Stopped after losing its lease: the job runs again", { jid });
   await Deno.writeTextFile(`${bench.notes}.go`, "");
   const ended = (outcome: string) =>
     collector.received((span) => span.attributes["messaging.jobs.outcome"] === outcome);
