@@ -3,8 +3,9 @@
  * gateway that it left may not know that yet, and take another job for it. That job's worker lives, so no rescue would return it.
  *
  * A lease is a stray if it was unknown here at two looks in a row. While a take of this process isn't answered there is no look: its jobs
- * would be returned, and given to the program. Leases that the program didn't show when it registered count as unknown at a first look. They aren't returned at once: the registration may have
- * been on its way for long, while the program has registered elsewhere and runs these jobs. A look follows a heartbeat of the program.
+ * would be returned, and given to the program. Leases that the program didn't show when it registered count as unknown at a first look. They
+ * aren't returned at once: the registration may have been on its way for long, while the program has registered elsewhere and runs these
+ * jobs. A look follows a heartbeat of the program.
  *
  * @module
  */

@@ -23,7 +23,7 @@ onBothStores("a worker whose request for jobs is closed gets none until the next
 });
 
 onBothStores(
-  "a worker that registers while its server stops doesn't outlive it, and is told to go elsewhere",
+  "a worker that registers while its server stops is refused, and doesn't outlive the server",
   async ({ store }) => {
     const asked = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
