@@ -136,6 +136,51 @@ Deno.test("a statement with an outdated plan is repeated, and those sent with it
   await client.close();
 });
 
+Deno.test("a statement that is cancelled is repeated: by itself, in a transaction, and while a store is opened", async () => {
+  const name = await postgres.create();
+  const url = postgres.url(name);
+  await using store = await openStore(url);
+  const client = await connect(url, { replyTimeoutMs: 60_000, idleTimeoutMs: 60_000 });
+  const waiting = "wait_event_type = 'Lock' AND datname = current_database()";
+  for (
+    const [what, table] of [
+      [() => store.jobs.enqueue(jobs(1, 1)), "job"],
+      [() => store.admin.page({ in: "queue", queue: "default" }, { limit: 1 }), "queued"],
+      [() => store.admin.configure("default", { limit: { running: 5 } }), "queue_row"],
+      [async () => await (await openStore(url))[Symbol.asyncDispose](), "meta"],
+    ] as const
+  ) {
+    let done: Promise<unknown> | undefined;
+    let isOver = false;
+    await client.transaction("1 AS one", async (query) => {
+      await query(`LOCK TABLE jobs.${table} IN ACCESS EXCLUSIVE MODE`, []);
+      done = what().finally(() => isOver = true);
+      const cancelled = new Set<string>();
+      // Each repetition is another statement.
+      await until(async () => {
+        const rows = await postgres.sql(
+          `SELECT pg_cancel_backend(pid), pid || ' ' || query_start FROM pg_stat_activity WHERE ${waiting}`,
+          name,
+        );
+        for (const row of rows.split("\n").filter(Boolean)) cancelled.add(row);
+        return isOver || cancelled.size >= 2;
+      }, `${table}: its statements are cancelled`);
+    });
+    await done;
+  }
+  await client.close();
+});
+
+Deno.test("a statement that always takes longer than the server allows fails, and says so", async () => {
+  const name = await postgres.create();
+  await postgres.sql(`ALTER DATABASE ${name} SET statement_timeout = 50`);
+  const client = await Client.create(parseAddress(postgres.url(name)), { waitMs: 100 });
+  const { code, message } = await assertRejects(() => client.run("SELECT pg_sleep(60)"), StoreError);
+  assertEquals(code, "unavailable");
+  assertMatch(message, /cancelled a statement each time \(.*statement timeout\): raise the statement_timeout/);
+  await client.close();
+});
+
 Deno.test("pushers that are gone are forgotten", async () => {
   const name = await postgres.create();
   await using store = await openStore(postgres.url(name));

@@ -3,7 +3,7 @@
  * may give each transaction another one.
  *
  *  1. A statement that wasn't sent is sent again, up to `waitMs`. One whose reply was lost is repeated if that is harmless.
- *  2. A transaction that was rolled back is repeated. If the reply of its commit was lost, a row that it has inserted shows its
+ *  2. A statement or transaction that was rolled back is repeated. If the reply of its commit was lost, a row that it has inserted shows its
  *     outcome. The number of a transaction doesn't: a server that was killed, or its replica, may give it to another one.
  *  3. A server that doesn't answer counts as lost: its connections are left. The server ends a transaction whose client stands still,
  *     so that its locks hold up no other one.
@@ -14,7 +14,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
-import { failureOf, isReadOnly, isUnprepared, translate, unanswered } from "./errors.ts";
+import { failureOf, isCancelled, isReadOnly, isUnprepared, translate, unanswered } from "./errors.ts";
 import { Hosts } from "./hosts.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, send } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
@@ -258,7 +258,8 @@ export class Client {
         const failure = error instanceof NotCommitted ? "again" : failureOf(cause);
         if (failure === "failed" || signal.aborted) throw translate(cause, this.address.shown);
         if (failure === "repeat") {
-          if (++repeats > MAX_REPEATS) throw translate(cause, this.address.shown);
+          const isOver = isCancelled(cause) && this.clock.monotonic() - start > waitMs;
+          if (++repeats > MAX_REPEATS || isOver) throw translate(cause, this.address.shown);
           if (isUnprepared(cause)) this.#stopPreparing();
           await this.clock.sleep(Math.random() * pause, signal);
           continue;

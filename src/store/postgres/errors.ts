@@ -31,6 +31,8 @@ const CONNECTION_LOST = new Set([
 const UNPREPARED = "26000";
 /** The transaction was rolled back, and may succeed when it is repeated: a deadlock, a conflict, a plan of an older schema. */
 const REPEAT = new Set(["40001", "40P01", "55P03", "0A000", UNPREPARED]);
+/** Somebody cancelled the statement, or it took longer than the server's `statement_timeout`. */
+const CANCELLED = "57014";
 /** The server is a replica: another one accepts writes, or this one will. */
 export const READ_ONLY = "25006";
 
@@ -52,7 +54,12 @@ export function failureOf(error: unknown): Failure {
   if (NOT_CONNECTED.has(code) || code === READ_ONLY) return "again";
   if (CONNECTION_LOST.has(code)) return "unknown";
   if (code === "0A000") return messageOf(error).includes("cached plan") ? "repeat" : "failed";
-  return REPEAT.has(code) ? "repeat" : "failed";
+  return REPEAT.has(code) || code === CANCELLED ? "repeat" : "failed";
+}
+
+/** Returns whether a statement was cancelled. One that always takes too long would be each time. */
+export function isCancelled(error: unknown): boolean {
+  return codeOf(error) === CANCELLED;
 }
 
 /** Returns whether the server doesn't know a statement that this process has prepared. */
@@ -98,6 +105,12 @@ export function translate(error: unknown, shown: string): unknown {
   }
   if (code === READ_ONLY) {
     return make("unavailable", `${at} is a replica: try again later, or use the address of its primary`);
+  }
+  if (code === CANCELLED) {
+    return make(
+      "unavailable",
+      `${at} cancelled a statement each time (${reply}): raise the statement_timeout of this user, or see who cancels it`,
+    );
   }
   if (failureOf(error) !== "failed") return make("unavailable", `${at} is not available: ${reply}`);
   return make("wrong", `${at} rejected a statement (${code}: ${reply})`);
