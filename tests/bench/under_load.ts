@@ -6,6 +6,7 @@
  */
 import { Client } from "../../src/client/client.ts";
 import { openStore } from "../../src/store/open.ts";
+import { until } from "../support/eventually.ts";
 import { ROOT } from "./measure.ts";
 import { type Delays, preciseNow, startObserved } from "./observed_worker.ts";
 
@@ -22,6 +23,7 @@ export interface UnderLoadResult {
 
 const KINDS = { plain: {}, priority: { priority: "high" }, group: { group: "small" } } as const;
 const PUSH_EVERY_MS = 10;
+const WARM_UP_S = 5;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -46,6 +48,8 @@ async function measure(url: string, perSecond: string, samples: number): Promise
   const args = ["run", "-A", "--config", `${ROOT}deno.json`, import.meta.filename!, "push", url, perSecond];
   const pusher = new Deno.Command(Deno.execPath(), { args, stdin: "null" }).spawn();
   try {
+    // The programs run their code for the first time meanwhile.
+    await until(async () => (await store.admin.stats()).processed >= WARM_UP_S * Number(perSecond), undefined, 60_000);
     const before = (await store.admin.stats()).processed;
     const cpuBefore = await worker.cpuMs();
     const since = performance.now();
