@@ -333,8 +333,8 @@ export class JobsClient {
   async #sendTo(url, method, path, body, key, isExpected, timeoutMs, signal) {
     // The timer of AbortSignal.timeout doesn't keep the process: Node ended it while a request on a closed connection was pending.
     const limit = new AbortController();
-    const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
-    const timer = setTimeout(() => limit.abort(late), Math.ceil(timeoutMs));
+    const late = () => limit.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+    const timer = setTimeout(late, Math.ceil(timeoutMs));
     const timeout = limit.signal;
     const headers = { ...this.#headers, ...(key !== undefined && { "idempotency-key": key }) };
     let response;
@@ -663,6 +663,8 @@ class Worker {
   #taken = 0;
   #registration = 0;
   #isQuiet = false;
+  #rss = 0;
+  #rssUntil = 0;
   /** When it began to register last. */
   #registeredAt = 0;
   /** Whether handlers run whose jobs were given back. */
@@ -809,7 +811,7 @@ class Worker {
   }
 
   async #takeLoop() {
-    while (!this.#stop.signal.aborted) {
+    for (; !this.#stop.signal.aborted; await restOfTurn()) {
       const limit = Math.min(MAX_TAKEN, this.#options.concurrency - this.#running.size);
       if (limit <= 0 || this.#isQuiet) {
         await new Promise((resolve) => this.#wakeTaker = resolve);
@@ -817,7 +819,7 @@ class Worker {
       }
       const take = ++this.#take;
       const since = performance.now();
-      const { rss } = process.memoryUsage();
+      const rss = this.#memory();
       const { jobs, ...state } = await this.#request("/work/take", { take, limit, wait: "25s", rss }, {
         signal: this.#stop.signal,
         extraMs: 25_000,
@@ -857,6 +859,13 @@ class Worker {
       }
     }
     return left;
+  }
+
+  /** Returns the resident memory in bytes, read at most once a second: a reading takes as long as a small job. */
+  #memory() {
+    const now = performance.now();
+    if (now >= this.#rssUntil) [this.#rss, this.#rssUntil] = [process.memoryUsage.rss(), now + 1_000];
+    return this.#rss;
   }
 
   #begin({ token, payload: raw, queue, attempt, jid, class: name, receipt, batch, node }) {
@@ -935,6 +944,7 @@ class Worker {
           this.#wakeSettler = resolve;
           this.#checkDone();
         });
+        await restOfTurn();
         continue;
       }
       const outcomes = fitting(this.#ended.slice(0, limit).map(({ outcome }) => outcome));
@@ -972,7 +982,7 @@ class Worker {
       const running = [...this.#running.values(), ...this.#ended.map(({ given: { token } }) => ({ token, lines: [] }))]
         .map(reportOf);
       const waitMs = running.length > 0 && !this.#stop.signal.aborted ? this.#times.heartbeatMs : 0;
-      const { rss } = process.memoryUsage();
+      const rss = this.#memory();
       const body = { running, taken: this.#taken, rss, ...(waitMs > 0 && { wait: waitMs / 1_000 }) };
       const began = performance.now();
       let orders;
@@ -1123,6 +1133,11 @@ class Worker {
 
 const WORK_OPTIONS = ["url", "token", "handlers", "concurrency", "queues", "labels"]
   .concat(["shutdownTimeoutMs", "log", "fetch", "signal", "signals"]);
+
+/** Resolves after this turn of the event loop: jobs that end in it share a request for the next ones, and one with their outcomes. */
+function restOfTurn() {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 /** Refuses an option that would have no effect. */
 function refuseUnknown(unknown, where, known) {

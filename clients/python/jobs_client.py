@@ -1335,6 +1335,8 @@ class Worker:
                     self._lock.wait()
                 if self._is_stopping:
                     return
+            _let_others_run()
+            with self._lock:
                 limit = min(_MAX_TAKEN, self._concurrency - len(self._running))
             self._take += 1
             since = time.monotonic()
@@ -1468,6 +1470,8 @@ class Worker:
                     self._lock.wait()
                 if not self._ended:
                     return
+            _let_others_run()
+            with self._lock:
                 outcomes = _fitting([outcome for _, outcome in self._ended[:limit]])
             try:
                 answer = self._request(line, "/work/settle", {"outcomes": outcomes}, 0, {"lost": list})
@@ -1688,6 +1692,11 @@ class _Line:
             self._connection.sock.shutdown(socket.SHUT_RDWR)
         except (AttributeError, OSError):
             pass  # No request is open.
+
+
+def _let_others_run() -> None:
+    """Jobs that end together share a request for the next ones, and one with their outcomes."""
+    time.sleep(0)
 
 
 def _named(handlers: Any) -> Dict[str, Any]:

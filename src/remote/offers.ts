@@ -117,7 +117,7 @@ export class Offers {
     this.#isAway = false;
     if (this.#jobs.length === 0 && !this.#isClosed) {
       const answered = new AbortController();
-      const request = this.#request = { limit, answer: () => answered.abort() };
+      const request = this.#request = { limit, answer: () => answered.abort("answered") };
       this.#next.resolve();
       this.#next = Promise.withResolvers();
       fetch();

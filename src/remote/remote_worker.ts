@@ -274,7 +274,7 @@ export class RemoteWorker {
     const orders = this.#orders(reports);
     if (waitMs === 0 || orders.aborted.length > 0 || orders.lost.length > 0 || orders.stopping) return orders;
     const news = new AbortController();
-    this.#onNews = () => news.abort();
+    this.#onNews = () => news.abort("news");
     await this.#clock.sleep(waitMs, AbortSignal.any([signal, news.signal]));
     return this.#orders(reports);
   }
@@ -354,9 +354,10 @@ export class RemoteWorker {
     const adopted = this.#adopted.get(token);
     if (this.#offers.isAway && adopted === undefined) throw new Released();
     const job = new RemoteJob(context, token, adopted?.since ?? this.#clock.now());
-    const ended = new AbortController();
+    let ended: AbortController | undefined;
     const onAbort = () => {
       this.#onNews?.();
+      ended = new AbortController();
       void this.#endAborted(job, ended.signal);
     };
     context.signal.addEventListener("abort", onAbort, { once: true });
@@ -368,7 +369,7 @@ export class RemoteWorker {
     try {
       return await job.ended;
     } finally {
-      ended.abort();
+      ended?.abort();
       context.signal.removeEventListener("abort", onAbort);
       this.#running.delete(job.token);
       this.#offers.remove(job);

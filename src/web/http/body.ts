@@ -100,7 +100,7 @@ export async function readBody(
     if (error instanceof TypeError) throw new HttpError(400, "The request is not UTF-8 text");
     throw error;
   } finally {
-    over.abort();
+    over.abort("read");
     arriving.remove(size);
     void reader.cancel().catch(() => {});
   }

@@ -171,6 +171,9 @@ function closeUnlessRead(incoming: IncomingMessage, outgoing: ServerResponse, cl
   });
 }
 
+/** Each response ends with it. Made for each, with a stack, it would take a twentieth of the processor time of a small request. */
+const GONE = new DOMException("The response is over, or its connection", "AbortError");
+
 async function answer(
   handler: Handler,
   unread: WriteBacklog,
@@ -178,7 +181,7 @@ async function answer(
   outgoing: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController();
-  outgoing.once("close", () => gone.abort());
+  outgoing.once("close", () => gone.abort(GONE));
   try {
     const request = requestOf(incoming, gone.signal);
     if (request === undefined) {
