@@ -31,7 +31,7 @@ const CONNECTION_LOST = new Set([
 const UNPREPARED = "26000";
 /** The transaction was rolled back, and may succeed when it is repeated: a deadlock, a conflict, a plan of an older schema. */
 const REPEAT = new Set(["40001", "40P01", "55P03", "0A000", UNPREPARED]);
-/** Somebody cancelled the statement, or it took longer than the server's `statement_timeout`. */
+/** An administrator cancelled the statement, or it took longer than the server's `statement_timeout`. */
 const CANCELLED = "57014";
 /** The server is a replica: another one accepts writes, or this one will. */
 export const READ_ONLY = "25006";
