@@ -73,7 +73,7 @@ const UNIQUE_FOR_MS = UNIQUE_FOR_MINUTES * 60_000;
 const STEP_MS = 20;
 /**
  * A freeze may fall between the moment in which a worker is sure of a lease and the first line of the handler, which then runs this
- * soon after it. One processor at most is at that point: one of the others would have started a job that was lost.
+ * soon after it. One processor at most is at that point. The jobs that the others start then run nowhere else.
  */
 const THAWED_MS = 80;
 /** A heartbeat that was due just before a freeze may be missing. */
@@ -194,16 +194,26 @@ class Hits {
         kind === "frozen" && this.#isResumed(run, to);
       return this.#isPastTimeout(from, to) && isStartedInTime && from <= this.#settledBy(run, SETTLE_MS);
     }
+    if (effect === "slow") {
+      // A new connection takes several round trips: a slow line keeps its worker away for longer than the outage that cut it.
+      return this.#evidence.outages.some((outage) =>
+        outage.from <= to && from <= outage.to &&
+        this.#isHit(run, { kind, pid, effect: "away", from: Math.min(from, outage.from), to: Math.max(to, outage.to) })
+      );
+    }
     if (start > to || end < from) return this.#settledBy(run, 0) > to && start <= to;
     const isCutShort = end === Infinity || !["done", "failed", "snoozed"].includes(why ?? "");
     return isCutShort || end >= from + shutdownTimeoutMs - STEP_MS || this.#settledBy(run, 0) > to;
   }
 
-  /** Whether a run is the only one that its worker began right after a freeze. */
+  /** Whether a run is the only one of a job with several that its worker began right after a freeze. */
   #isResumed({ pid, start }: Run, to: number): boolean {
     const isSoon = (at: number) => to <= at && at < to + THAWED_MS;
+    if (!isSoon(start)) return false;
     const begun = this.#evidence.runs.filter((one) => one.pid === pid && isSoon(one.start));
-    return isSoon(start) && begun.length === 1;
+    const isRepeated = ({ jid, attempt }: Run) =>
+      this.#evidence.runs.filter((other) => other.jid === jid && other.attempt === attempt).length > 1;
+    return begun.filter(isRepeated).length === 1;
   }
 
   #isPastTimeout(from: number, to: number): boolean {

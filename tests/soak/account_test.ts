@@ -99,16 +99,30 @@ Deno.test("soak account: a worker that starts a job after it was offline is told
     found({ runs: [begun, run({ start: 17_000, end: 17_100 })], incidents: [{ ...frozen, kind: "frozen" }] }),
     { frozen: 1 },
   );
-  // Two at once: its guard has failed.
+  // Another one that it has taken since runs nowhere else.
+  const after = run({ run: "o", jid: "b", pid: 2, start: 15_070, end: 15_200 });
+  const both = [begun, run({ start: 17_000, end: 17_100 }), after];
+  assertEquals(found({ runs: both, incidents: [{ ...frozen, kind: "frozen" }] }), { frozen: 1 });
+  // Two at once that it had lost: its guard has failed.
   assertEquals(
     found({
-      runs: [begun, run({ run: "o", jid: "b", pid: 2, start: 15_070 }), run({ start: 17_000, end: 17_100 })],
+      runs: [...both, run({ jid: "b", start: 17_000, end: 17_100 })],
       incidents: [{ ...frozen, kind: "frozen" }],
     }),
-    { unexplained: 1 },
+    { unexplained: 2 },
   );
   const cut = incident("away", 9_000, 18_000, { pid: 2 });
   assertEquals(found({ runs: [run(), stale], incidents: [cut] }), { notStarted: 1 });
+});
+
+Deno.test("soak account: a slow line explains a second run together with an outage, if they are longer than the timeout", () => {
+  const runs = [run(), second];
+  const slow = [incident("slow", 12_500, 15_000)];
+  assertEquals(found({ runs, incidents: slow }), { unexplained: 1 });
+  assertEquals(found({ runs, incidents: slow, outages: [{ kind: "down", from: 11_500, to: 13_000 }] }), { slow: 1 });
+  assertEquals(found({ runs, incidents: slow, outages: [{ kind: "down", from: 11_500, to: 12_000 }] }), {
+    unexplained: 1,
+  });
 });
 
 Deno.test("soak account: a stop explains a second run of a job that it cut short, or that outlasted it", () => {

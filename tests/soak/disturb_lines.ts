@@ -9,7 +9,7 @@ import { ProxyLine } from "./proxy_line.ts";
 import { RedisLine } from "./redis_line.ts";
 import { pause } from "./uptime.ts";
 
-/** Round trips of a slow line stay below the heartbeat timeout: it is not a cause of lapses. */
+/** Round trips of a slow line stay below the heartbeat timeout: alone, it is not a cause of lapses. */
 const SLOWEST_MS = 300;
 
 /**
@@ -43,10 +43,12 @@ export function lineDisturbances(
       lineOf(target).each((proxy) => proxy.cutNextAnswer(bytes));
       return Promise.resolve();
     }),
-    kind("slow a line", 1, [1_000, 6_000], async ({ target, forMs, random }) => {
+    kind("slow a line", 1, [1_000, 6_000], async ({ target, incidents, forMs, random }) => {
       const delayMs = random.between(20, SLOWEST_MS);
-      lineOf(target).each((proxy) => proxy.delayMs = delayMs);
-      await pause(forMs);
+      await incidents.over("slowed", "slow", target.program.pid, async () => {
+        lineOf(target).each((proxy) => proxy.delayMs = delayMs);
+        await pause(forMs);
+      });
       lineOf(target).each((proxy) => proxy.delayMs = 0);
     }),
   ];

@@ -48,7 +48,12 @@ export class Incidents {
   }
 
   /** Records an incident of a process while `during` runs. */
-  async over(kind: string, effect: "stopping" | "away", pid: number, during: () => Promise<unknown>): Promise<void> {
+  async over(
+    kind: string,
+    effect: "stopping" | "away" | "slow",
+    pid: number,
+    during: () => Promise<unknown>,
+  ): Promise<void> {
     const from = uptime();
     // One of its programs may end meanwhile, and be started again.
     const before = this.dependentsOf(pid);
@@ -61,13 +66,20 @@ export class Incidents {
         this.outages.push({ kind: "file locked by a frozen program", from, to });
       }
       const dependents = [...new Set([...before, ...this.dependentsOf(pid)])];
-      this.#ofDependents(kind, dependents, from, to + (effect === "stopping" ? RESTARTED_MS : REACHED_MS));
+      const of = effect === "slow" ? effect : "away";
+      this.#ofDependents(kind, dependents, from, to + (effect === "stopping" ? RESTARTED_MS : REACHED_MS), of);
     }
   }
 
-  #ofDependents(kind: string, dependents: readonly number[], from: number, to: number): void {
+  #ofDependents(
+    kind: string,
+    dependents: readonly number[],
+    from: number,
+    to: number,
+    effect: Incident["effect"] = "away",
+  ): void {
     for (const dependent of dependents) {
-      this.incidents.push({ kind: `gateway ${kind}`, pid: dependent, from, to, effect: "away" });
+      this.incidents.push({ kind: `gateway ${kind}`, pid: dependent, from, to, effect });
     }
   }
 

@@ -57,8 +57,11 @@ export interface Incident {
   readonly parent?: number;
   readonly from: number;
   readonly to: number;
-  /** `gone`: ended at `to` without warning. `stopping`: asked to stop at `from`. `away`: frozen or cut off meanwhile. */
-  readonly effect: "gone" | "stopping" | "away";
+  /**
+   * `gone`: ended at `to` without warning. `stopping`: asked to stop at `from`. `away`: frozen or cut off meanwhile. `slow`: its
+   * line took long for each round trip.
+   */
+  readonly effect: "gone" | "stopping" | "away" | "slow";
 }
 
 /** A time in which the store could not be used. */
