@@ -8,10 +8,11 @@
 import { laneOf } from "../../job/priority.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 import type { Lease } from "../port/jobs.ts";
+import { ALL_QUEUES } from "../port/paused_queues.ts";
 import { type Body, lock, query, type Row } from "../sql/body.ts";
 import { advance, groupIn } from "../sql/group_rows.ts";
 import * as limits from "../sql/limits.ts";
-import { areAllPaused, openQueue } from "../sql/open_queues.ts";
+import { openQueue } from "../sql/open_queues.ts";
 import { type Group, type Place, Turns } from "../sql/turns.ts";
 import { array } from "./values.ts";
 import { DIALECT, type Runner } from "./engine.ts";
@@ -47,9 +48,13 @@ interface ReadyGroup extends Group {
 /** Takes jobs of queues in their order. */
 export function* takeInTurn(runner: Runner, wanted: Wanted, now: number): Body<Lease[]> {
   const { queues, limit, worker } = wanted;
-  if (yield* areAllPaused(now)) return [];
-  const [row] = yield query(`SELECT ${runner.schema}.worker_number(?1) AS number`, [worker]);
-  const take = new Take(runner, wanted, Number(row!.number), now);
+  const [row] = yield query(
+    `SELECT ${runner.schema}.worker_number(?1) AS number FROM (SELECT 1) AS one
+     WHERE NOT EXISTS (SELECT 1 FROM queue WHERE name = ?2 AND paused = 1 AND (paused_until IS NULL OR paused_until > ?3))`,
+    [worker, ALL_QUEUES, now],
+  );
+  if (row === undefined) return [];
+  const take = new Take(runner, wanted, Number(row.number), now);
   for (const name of queues) {
     const left = limit - take.leases.length;
     if (left <= 0 || take.bytes <= 0) break;
@@ -106,14 +111,17 @@ class Take {
 function* leaseInTurn(runner: Runner, queue: QueueName, most: number, take: Take, now: number): Body<number> {
   yield query(`SELECT ${runner.schema}.fold_groups(?1, ?2)`, [queue.id, now]);
   const { minTurn } = take;
-  const mayBePaused = yield* limits.hasPauses(queue.id, now);
-  const mayBeLimited = yield* limits.hasLimits(queue.id);
+  // One round trip: each would take as long as leasing a hundred jobs.
   const [row] = yield query(
     `SELECT size, tag, vtime, (SELECT id FROM queue AS one WHERE one.name = ?2) AS high,
-       (SELECT count(*) FROM (SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state = 1 LIMIT ?3) AS first) AS ready
+       (SELECT count(*) FROM (SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state = 1 LIMIT ?3) AS first) AS ready,
+       EXISTS (SELECT 1 FROM group_pause WHERE queue = ?1 AND ${limits.lasts("?4")}) AS paused,
+       EXISTS (SELECT 1 FROM group_limit WHERE queue = ?1) AS limited
      FROM queue WHERE id = ?1`,
-    [queue.id, nameOf(queue.name, laneOf("high")), Math.ceil(most / minTurn)],
+    [queue.id, nameOf(queue.name, laneOf("high")), Math.ceil(most / minTurn), now],
   );
+  const mayBePaused = row!.paused === true;
+  const mayBeLimited = row!.limited === true;
   const high = row!.high === null ? undefined : Number(row!.high);
   const turns = new Turns<ReadyGroup>({
     ...{ size: Number(row!.size), tag: Number(row!.tag), vtime: Number(row!.vtime), ready: Number(row!.ready) },
