@@ -8,7 +8,7 @@ import { startPostgres } from "./support/postgres.ts";
 import { emptyPostgresStores } from "./support/postgres_stores.ts";
 
 const postgres = await startPostgres();
-const stores = emptyPostgresStores(postgres);
+const stores = emptyPostgresStores(postgres, { keepsConnections: true });
 Deno.test.afterAll(async () => {
   await stores.close();
   await postgres[Symbol.asyncDispose]();

@@ -8,10 +8,15 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { batchIn } from "../../src/job/batch.ts";
 import { getField } from "../../src/job/raw.ts";
 import type { Store } from "../../src/store/admin/store.ts";
-import type { Row } from "../../src/store/sql/body.ts";
 import { openStore, type StoreOptions } from "../../src/store/open.ts";
+import { parseAddress } from "../../src/store/postgres/address.ts";
+import { Client } from "../../src/store/postgres/client.ts";
+import { prepare } from "../../src/store/postgres/migrations.ts";
+import { storeOn } from "../../src/store/postgres/open.ts";
+import type { Row } from "../../src/store/sql/body.ts";
 import type { OpenTestStore, TestOptions, TestStore } from "../store_contract/harness.ts";
 import type { PostgresServer } from "./postgres.ts";
+import { sharedClient } from "./shared_client.ts";
 
 /** Returns no rows if each job is in one place, and the counts are right. */
 export const WRONG =
@@ -82,11 +87,19 @@ export async function pushRawTo(
 interface Database {
   readonly url: string;
   readonly sql: ReturnType<typeof postgres>;
+  /** Those of earlier stores; undefined if each store connects by itself. */
+  readonly clients: Client[] | undefined;
 }
 
-/** Returns what opens an empty store on a server: each has a database by itself until it is closed. */
+/**
+ * Returns what opens an empty store on a server: each has a database by itself until it is closed.
+ *
+ * @param options.keepsConnections a store continues with the connections of the one before it, as behind a pooler. A new connection reads the
+ *   catalog, compiles each function and plans each statement that it runs, which takes longer than most cases.
+ */
 export function emptyPostgresStores(
   server: PostgresServer,
+  { keepsConnections = false }: { readonly keepsConnections?: boolean } = {},
 ): { readonly open: OpenTestStore; readonly close: () => Promise<void> } {
   const all: Database[] = [];
   const free: Database[] = [];
@@ -98,7 +111,7 @@ export function emptyPostgresStores(
     const options = { path, username: "postgres", database: name, max: 1, fetch_types: false, max_lifetime: null };
     const sql = postgres({ ...options, onnotice: () => {} });
     await createEmpty((text) => sql.unsafe(text));
-    const database = { url, sql };
+    const database = { url, sql, clients: keepsConnections ? [] : undefined };
     all.push(database);
     return database;
   };
@@ -107,19 +120,40 @@ export function emptyPostgresStores(
       const database = free.pop() ?? await create();
       return await openEmpty(database, () => free.push(database), options);
     },
-    close: async () => void await Promise.all(all.map(({ sql }) => sql.end())),
+    async close() {
+      await Promise.all(
+        all.flatMap(({ sql, clients = [] }) => [sql.end(), ...clients.map((client) => client.close())]),
+      );
+    },
+  };
+}
+
+/** Opens the store of a database. */
+async function openOn({ url, clients }: Database, options: StoreOptions): Promise<Store> {
+  if (clients === undefined) return await openStore(url, options);
+  const client = clients.pop() ?? await Client.create(parseAddress(url), { waitMs: 10_000 });
+  const { client: shared, settled } = sharedClient(client);
+  const store = storeOn(shared, await prepare(shared, false), options);
+  return {
+    ...store,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await settled();
+      clients.push(client);
+    },
   };
 }
 
 async function openEmpty(
-  { url, sql }: Database,
+  database: Database,
   release: () => void,
   options: TestOptions = {},
 ): Promise<TestStore> {
+  const { sql } = database;
   let ahead = 0;
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead };
   const all: StoreOptions = { ...options, clock };
-  const stores: Store[] = [await openStore(url, all)];
+  const stores: Store[] = [await openOn(database, all)];
   return {
     store: stores[0]!,
     // 10,000 nodes take half a minute. 400 take several steps, too.
@@ -128,7 +162,7 @@ async function openEmpty(
     // The tests' server doesn't sync.
     durability: "none",
     async another() {
-      const store = await openStore(url, all);
+      const store = await openOn(database, all);
       stores.push(store);
       return store;
     },
@@ -141,8 +175,8 @@ async function openEmpty(
     },
     async [Symbol.asyncDispose]() {
       for (const store of stores) await store[Symbol.asyncDispose]();
-      const wrong = await sql.unsafe(WRONG);
-      await sql.unsafe("SELECT public.empty_jobs()");
+      const wrong = await sql.unsafe(WRONG, [], { prepare: true });
+      await sql.unsafe("SELECT public.empty_jobs()", [], { prepare: true });
       release();
       if (wrong.length > 0) throw new Error(`Places are wrong: ${JSON.stringify(wrong)}`);
     },

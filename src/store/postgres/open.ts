@@ -9,7 +9,7 @@ import type { StoreOptions } from "../open.ts";
 import { parseAddress } from "./address.ts";
 import { Client } from "./client.ts";
 import { Runner } from "./engine.ts";
-import { prepare } from "./migrations.ts";
+import { type Access, prepare } from "./migrations.ts";
 import { postgresStore } from "./store.ts";
 
 const DEFAULT_WAIT_MS = 10_000;
@@ -22,12 +22,18 @@ const DEFAULT_DEAD_MAX_AGE_MS = 180 * 24 * 3_600_000;
  * @throws {StoreError} if it can't be reached, or isn't a store
  */
 export async function openPostgres(url: string, options: StoreOptions): Promise<Store> {
-  const { waitMs = DEFAULT_WAIT_MS, log, clock = systemClock } = options;
+  const { waitMs = DEFAULT_WAIT_MS, log } = options;
   const client = await Client.create(parseAddress(url), { waitMs, log });
-  const { access } = await prepare(client, options.create ?? true).catch(async (error) => {
+  const access = await prepare(client, options.create ?? true).catch(async (error) => {
     await client.close();
     throw error;
   });
+  return storeOn(client, access, options);
+}
+
+/** Returns the store that a client connects to, in a schema of this version. */
+export function storeOn(client: Client, { access }: Access, options: StoreOptions): Store {
+  const { log, clock = systemClock } = options;
   return postgresStore(new Runner(client, clock), {
     access,
     wire: options.sidekiqWire ?? 7,

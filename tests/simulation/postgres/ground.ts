@@ -17,6 +17,7 @@ import { prepare } from "../../../src/store/postgres/migrations.ts";
 import { postgresStore } from "../../../src/store/postgres/store.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres.ts";
 import { createEmpty } from "../../support/postgres_stores.ts";
+import { sharedClient } from "../../support/shared_client.ts";
 import type { Ground, LastState, StoreState } from "../ground.ts";
 import type { Link } from "../link.ts";
 import type { Machine, World } from "../world.ts";
@@ -102,7 +103,7 @@ export class PostgresGround implements Ground {
     const now = () => Math.round(this.#world.now + this.clockError);
     // The runner passes by how much its clock is ahead of the system's, which is the simulation's: that is the whole time.
     const clock = { ...machine.clock, turn: () => Promise.resolve() };
-    const { client, settled } = trackedClient(side.client, { ...clock, now: () => 0 });
+    const { client, settled } = sharedClient(side.client, { ...clock, now: () => 0 });
     const store = postgresStore(new Runner(client, { ...clock, now: () => now() + this.#world.now }), {
       access: "all",
       wire: 7,
@@ -185,27 +186,4 @@ async function empty({ client, waiters }: Side): Promise<void> {
   await client.run(
     "SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'jobs'::regnamespace",
   );
-}
-
-/** Returns a client with another clock, which the store can't close, and what waits for all of its calls. */
-function trackedClient(client: Client, clock: Client["clock"]): { client: Client; settled: () => Promise<void> } {
-  const calls = new Set<Promise<unknown>>();
-  const track = (call: unknown) => {
-    if (!(call instanceof Promise)) return call;
-    calls.add(call);
-    void call.catch(() => {}).finally(() => calls.delete(call));
-    return call;
-  };
-  const tracked = new Proxy(client, {
-    get(target, name) {
-      if (name === "clock") return clock;
-      if (name === "close") return () => Promise.resolve();
-      const value = Reflect.get(target, name);
-      return typeof value === "function" ? (...args: unknown[]) => track(value.apply(target, args)) : value;
-    },
-  });
-  const settled = async () => {
-    while (calls.size > 0) await Promise.allSettled(calls);
-  };
-  return { client: tracked, settled };
 }
