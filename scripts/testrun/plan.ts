@@ -30,16 +30,7 @@ export interface Selection {
 /** The checks, which run no tests. */
 const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["types", ["check"]],
-  ["documentation's examples", [
-    "test",
-    "--no-check",
-    "-A",
-    "--doc",
-    "--ignore=**/*_test.ts",
-    "src",
-    "README.md",
-    "docs",
-  ]],
+  ["documentation's examples", ["test", "--no-check", "-A", "tests/docs/examples_test.ts"]],
   ["lint", ["lint", "--quiet"]],
   ["format", ["fmt", "--check", "--quiet"]],
   ["words of the pages", ["run", "--allow-read=.", "lint/words_files.ts"]],
@@ -91,13 +82,15 @@ export async function planRun(root: string, { checksOnly, filter, into }: Select
   const checks = CHECKS.map(([name, args]): Task => ({ name: `check: ${name}`, kind: "check", args, alone: false }));
   if (checksOnly) return checks;
   const system = order(await testFiles(root, "tests"));
+  const checked = CHECKS.flatMap(([, args]) => args);
   if (filter !== undefined) return await filtered(root, system, filter);
   const units = await Promise.all(
     UNIT_FOLDERS.map(async (folder) => groupTask(root, folder, await testFiles(root, folder), into)),
   );
   const [first, ...others] = checks;
-  const small = new Set(await smallFiles(root, system));
-  const files = system.filter((file) => !small.has(file)).map((file) => testTask(file, [file]));
+  const unchecked = system.filter((file) => !checked.includes(file));
+  const small = new Set(await smallFiles(root, unchecked));
+  const files = unchecked.filter((file) => !small.has(file)).map((file) => testTask(file, [file]));
   const groups = await Promise.all(groupsOf([...small]).map(([name, group]) => groupTask(root, name, group, into)));
   return [first!, ...files.slice(0, 4), ...units, ...others, ...files.slice(4), ...groups];
 }

@@ -104,6 +104,8 @@ export function occurrenceRequest(entry: CronEntry, jid: string, occurrence: Occ
  * Returns an entry unchanged, with its type checked by the compiler:
  *
  * ```ts
+ * import { defineCron } from "@jobs/jobs";
+ *
  * const nightly = defineCron({ name: "nightly", rule: "30 3 * * *", timezone: "Europe/London", class: "Report" });
  * ```
  *
