@@ -49,32 +49,24 @@ export interface StoreOptions {
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   // A JavaScript program may pass any value.
   const address = String(url);
-  const scheme = address.slice(0, address.indexOf(":"));
-  switch (scheme) {
-    case "sqlite": {
-      const { openSqlite } = await import("./sqlite/open.ts");
-      return await openSqlite(url, options);
-    }
+  switch (kindOf(address)) {
+    case "sqlite":
+      return await (await import("./sqlite/open.ts")).openSqlite(address, options);
     case "redis":
-    case "rediss":
-    case "redis+unix":
-    case "redis+sentinel": {
-      const { openRedis } = await import("./redis/open.ts");
-      return await openRedis(url, options);
-    }
+      return await (await import("./redis/open.ts")).openRedis(address, options);
     case "postgres":
-    case "postgresql": {
-      const { openPostgres } = await import("./postgres/open.ts");
-      return await openPostgres(url, options);
-    }
-    default:
-      throw new StoreError(
-        "wrong",
-        `No store at "${
-          hidePassword(address)
-        }": the address must begin with sqlite:, redis://, rediss://, redis+unix:, redis+sentinel:// or postgres://`,
-      );
+      return await (await import("./postgres/open.ts")).openPostgres(address, options);
   }
+}
+
+/** Returns the kind of store at an address. @throws {StoreError} if there is none */
+function kindOf(address: string): "sqlite" | "redis" | "postgres" {
+  const scheme = address.slice(0, address.indexOf(":"));
+  if (scheme === "sqlite") return scheme;
+  if (["redis", "rediss", "redis+unix", "redis+sentinel"].includes(scheme)) return "redis";
+  if (["postgres", "postgresql"].includes(scheme)) return "postgres";
+  const expected = "sqlite:, redis://, rediss://, redis+unix:, redis+sentinel:// or postgres://";
+  throw new StoreError("wrong", `No store at "${hidePassword(address)}": the address must begin with ${expected}`);
 }
 
 /** An empty store for `jobs bench`, deleted when disposed. */
@@ -87,7 +79,7 @@ export interface Scratch extends AsyncDisposable {
 export interface ScratchOptions {
   /** The only queue that the caller uses. */
   readonly queue: string;
-  /** Receives a line at the end if the store can't be left empty. */
+  /** Receives a line at the end if the place can't be left empty. */
   readonly warn: (what: string) => void;
   /** SQLite: creates the folder of the store's file if it doesn't exist. Default true. */
   readonly create?: boolean;
@@ -96,18 +88,18 @@ export interface ScratchOptions {
 }
 
 /**
- * Creates an empty store next to the one at `url`: a database file in a folder next to its file, or an empty database of its
- * server. The store itself is neither read nor changed.
+ * Creates an empty store next to the one at `url`: a database file in a folder next to its file, an empty database of its Redis
+ * server, or another schema of its PostgreSQL database. The store itself is neither read nor changed.
  *
  * @throws {StoreError} if no place for it exists
  */
 export async function openScratch(url: string, options: ScratchOptions): Promise<Scratch> {
-  if (url.startsWith("sqlite:")) return await (await import("./sqlite/scratch.ts")).sqliteScratch(url, options);
-  if (/^redis(s|\+unix|\+sentinel)?:/.test(url)) {
-    return await (await import("./redis/scratch.ts")).redisScratch(url, options);
+  switch (kindOf(url)) {
+    case "sqlite":
+      return await (await import("./sqlite/scratch.ts")).sqliteScratch(url, options);
+    case "redis":
+      return await (await import("./redis/scratch.ts")).redisScratch(url, options);
+    case "postgres":
+      return await (await import("./postgres/scratch.ts")).postgresScratch(url, options);
   }
-  throw new StoreError(
-    "wrong",
-    `No store at "${hidePassword(url)}": jobs bench measures stores whose address begins with sqlite: or redis:`,
-  );
 }

@@ -19,8 +19,9 @@ Usage: jobs bench [--jobs 20000] [-c 10] [--json]
 Measures this machine and its store: pushes jobs one by one and in bulk, runs
 them, and measures how soon single jobs start. The jobs do nothing and never
 touch yours: on SQLite they are in a temporary database next to the store's
-file, on Redis in an empty database of the same server. Both are cleared at the
-end, also after Ctrl-C. After a kill, the next run clears them.
+file, on Redis in an empty database of the same server, on PostgreSQL in another
+schema of the database. They are removed at the end, also after Ctrl-C. After a
+kill, the next run removes them.
 
       --jobs N           push and run this many in bulk (20000)
   -c, --concurrency N    run at most this many at once (10)

@@ -4,8 +4,9 @@
  *
  * @module
  */
-import { type Clock, systemClock } from "../../clock.ts";
+import { systemClock } from "../../clock.ts";
 import type { Scratch, ScratchOptions } from "../open.ts";
+import { CLAIM_MS, keepClaim } from "../ops/scratch_claim.ts";
 import { StoreError } from "../port/errors.ts";
 import { parseAddress, type RedisAddress } from "./client/address.ts";
 import type { Connection } from "./client/connection.ts";
@@ -15,9 +16,6 @@ import { SCRIPTS } from "./client/scripts.ts";
 
 /** The number of the last database by Redis's default configuration. */
 const LAST_DATABASE = 15;
-/** How long a claim lasts without a renewal. */
-const TTL_MS = 60_000;
-const RENEW_INTERVAL_MS = TTL_MS / 3;
 /** Maximum number of keys of other programs that a warning names, and the maximum length of a name. */
 const MAX_NAMES = 3;
 const MAX_NAME_CHARS = 80;
@@ -34,7 +32,7 @@ export async function redisScratch(url: string, options: ScratchOptions): Promis
   const claim = (database: number, verb: "take" | "keep" | "leave") =>
     within({ ...address, database }, async (connection) => {
       const send = (verb: string, cursor = "") =>
-        connection.send(SCRIPTS.claimScratch.command({ verb, bench, queue, ttl: TTL_MS, cursor }, "text"));
+        connection.send(SCRIPTS.claimScratch.command({ verb, bench, queue, ttl: CLAIM_MS, cursor }, "text"));
       const run = () => send(verb);
       if (verb === "keep") return await run();
       if (verb === "take") {
@@ -48,13 +46,11 @@ export async function redisScratch(url: string, options: ScratchOptions): Promis
   for (let database = LAST_DATABASE; database >= 0; database--) {
     if (database === address.database) continue;
     if (await claim(database, "take") !== 1) continue;
-    const done = new AbortController();
-    const renewing = renew(() => claim(database, "keep"), clock, done.signal);
+    const held = keepClaim(() => claim(database, "keep"), clock);
     return {
       url: withDatabase(url, database),
       async [Symbol.asyncDispose]() {
-        done.abort();
-        await renewing;
+        await held[Symbol.asyncDispose]();
         const left = await claim(database, "leave").catch((error: Error) => error);
         const problem = problemOf(left as [number, ...string[]] | null | Error);
         if (problem !== undefined) warn(`database ${database} of "${address.shown}" ${problem}`);
@@ -65,15 +61,6 @@ export async function redisScratch(url: string, options: ScratchOptions): Promis
     "wrong",
     `No database for measuring at "${address.shown}": none of 0 to ${LAST_DATABASE} is empty; use another server`,
   );
-}
-
-/** Renews the claim until `signal` aborts. After a failure, the next renewal follows as usual. */
-async function renew(renewOnce: () => Promise<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    await clock.sleep(RENEW_INTERVAL_MS, signal);
-    if (signal.aborted) return;
-    await renewOnce().catch(() => {});
-  }
 }
 
 /** Returns the problem with the database after the bench; undefined if it is empty again. */
