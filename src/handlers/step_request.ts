@@ -5,6 +5,8 @@
  */
 import type { JobContext } from "./context.ts";
 import { stepRunnerOf } from "./running_context.ts";
+import { fieldProblem, flatPush } from "../job/push_fields.ts";
+import type { ChildOptions } from "../steps/context.ts";
 import { StepError } from "../steps/errors.ts";
 import type { StepOptions, StepRun, WaitOptions } from "../steps/options.ts";
 
@@ -61,8 +63,15 @@ export async function performStep(
       const steps = stepRunnerOf(job);
       return request.cursor === undefined ? await steps.cursor(name) : await steps.storeCursor(name, request.cursor);
     }
-    case "child":
-      return await job.run(name, request.class, [...request.args], request.options);
+    case "child": {
+      const { giveUpAfter, ...options } = request.options ?? {};
+      const child = `Job "${request.class}" of step "${name}"`;
+      const checked = {
+        ...optionsOf(child, options, ["giveUpAfter"]),
+        ...(giveUpAfter !== undefined && { giveUpAfter }),
+      };
+      return await job.run(name, request.class, [...request.args], checked as ChildOptions);
+    }
     default:
       throw new StepError(
         `Invalid step of kind ${
@@ -79,5 +88,21 @@ export async function performOther({ batch, flow }: JobContext, request: Context
     return await flow.results(request.nodes);
   }
   if (batch === undefined) throw new Error("This job is in no batch");
-  return await batch.add(request.class, request.args as readonly never[], request.options);
+  const options = optionsOf(`Job "${request.class}"`, request.options);
+  return await batch.add(request.class, request.args as readonly never[], options);
+}
+
+/**
+ * Returns the options of a job that code elsewhere pushes, with the fields of that code next to them.
+ *
+ * @throws {StepError} if it has an unknown field, or one that it may not set
+ */
+function optionsOf(
+  job: string,
+  options: Readonly<Record<string, unknown>> = {},
+  further: readonly string[] = [],
+): Record<string, unknown> {
+  const problem = fieldProblem(options, further);
+  if (problem === undefined) return flatPush(options);
+  throw new StepError(`${job}: ${problem.message[0]!.toLowerCase()}${problem.message.slice(1)}`);
 }

@@ -47,13 +47,20 @@ const FOREIGN_NAMES: Readonly<Record<string, string>> = {
 
 /** Returns the option that a misspelled name probably means; undefined if the name is an option, or close to none. */
 export function meantOption(name: string, place?: OptionPlace): string | undefined {
-  if (ROWS.has(name)) return undefined;
-  const known = optionNames(place);
-  const plain = name.replaceAll(/[_-]/g, "").toLowerCase();
-  const same = known.find((one) => one.replaceAll("_", "").toLowerCase() === plain);
+  return ROWS.has(name) ? undefined : meantName(name, optionNames(place));
+}
+
+/** Returns the known name that another one probably means: in another case, of another job system, or misspelled. */
+export function meantName(name: string, known: readonly string[]): string | undefined {
+  const plain = plainName(name);
+  const same = known.find((one) => plainName(one) === plain);
   const other = FOREIGN_NAMES[plain];
   // Any short name is close to a name of two letters.
   return same ?? (other && known.includes(other) ? other : closestWord(name, known.filter((one) => one.length > 3)));
+}
+
+function plainName(name: string): string {
+  return name.replaceAll(/[_-]/g, "").toLowerCase();
 }
 
 /** Returns the field of a push that a misspelled name probably means; undefined if none is close. */

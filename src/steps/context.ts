@@ -8,7 +8,10 @@ import type { JobOptions } from "../job/payload.ts";
 import type { EachOptions, StepOptions, StepRun, WaitOptions } from "./options.ts";
 import type { StepRunner } from "./runner.ts";
 
-/** Options of {@linkcode StepContext.run}: those of the child, and how long to wait for it. */
+/**
+ * Options of {@linkcode StepContext.run}: those of the child, and how long to wait for it. A name that is close to that of an option is
+ * refused.
+ */
 export interface ChildOptions extends JobOptions {
   /** The step fails if the child hasn't ended after this time: seconds or a duration. Default 30d. */
   readonly giveUpAfter?: number | string;

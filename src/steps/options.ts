@@ -5,6 +5,7 @@
  */
 import { InvalidPayload } from "../job/errors.ts";
 import { stringifyLossless } from "../job/json.ts";
+import { jobOption, meantName, optionNames } from "../job/option_names.ts";
 import { MAX_EXAMPLE_CHARACTERS, MAX_STEP_NAME } from "../job/step.ts";
 import { readSpan } from "../job/time.ts";
 import { StepError } from "./errors.ts";
@@ -119,8 +120,28 @@ export function checkOptions(method: keyof typeof OPTIONS, step: string, options
   const known: readonly string[] = OPTIONS[method];
   for (const name in options) {
     if (known.includes(name)) continue;
-    throw new StepError(`Unknown option "${name}" of step "${step}": expected ${known.join(", ")}`);
+    throw unknownOption(step, name, meantName(name, known) ?? known);
   }
+}
+
+/** The options of `run`, with those of the child. */
+const CHILD_OPTIONS = ["giveUpAfter", ...optionNames("push")];
+
+/**
+ * Throws if the name of an option of a child is close to a known one: it would have no effect. The payload of the child keeps any
+ * other field.
+ */
+export function checkChildOptions(step: string, options: object): void {
+  for (const name of Object.keys(options)) {
+    const meant = jobOption(name) === undefined ? meantName(name, CHILD_OPTIONS) : undefined;
+    if (meant !== undefined) throw unknownOption(step, name, meant);
+  }
+}
+
+/** @param expected the name that is meant, or all known ones */
+function unknownOption(step: string, name: string, expected: string | readonly string[]): StepError {
+  const cure = typeof expected === "string" ? `did you mean "${expected}"?` : `expected ${expected.join(", ")}`;
+  return new StepError(`Unknown option "${name.slice(0, 80)}" of step "${step}": ${cure}`);
 }
 
 /** Throws if the code of a step is missing, or in the place of its options. */

@@ -17,6 +17,7 @@ import { buildChild, callStep, type ChildClass, resultText } from "./call.ts";
 import { ChildFailed, nameStep, StepError, StepFailed } from "./errors.ts";
 import {
   backoffMs,
+  checkChildOptions,
   checkFunction,
   checkOptions,
   type EachOptions,
@@ -175,6 +176,7 @@ export class StepRunner {
   ): Promise<unknown> {
     const full = stepName(name);
     const forMs = spanMs("giveUpAfter", giveUpAfter);
+    checkChildOptions(full, options);
     const about = (jid: string) => `"kind":"child","child":${JSON.stringify(jid)}`;
     return await this.#use(full, "child", async (present) => {
       let ended: Step | Pause | undefined = present;

@@ -566,15 +566,19 @@ Deno.test("invalid options are errors before anything runs", async () => {
     [(ctx) => ctx.step("a", () => 1, { timeout: "soon" }), /timeout is "soon"/],
     [
       (ctx) => ctx.step("a", () => 1, { retries: 3 } as never),
-      /Unknown option "retries" of step "a": expected each, retry, backoff, timeout/,
+      /Unknown option "retries" of step "a": did you mean "retry"\?$/,
     ],
+    [(ctx) => ctx.step("a", () => 1, { timout: 3 } as never), /"timout" of step "a": did you mean "timeout"\?$/],
     [(ctx) => ctx.step("a", { retry: 3 } as never), /Step "a" has no function to run: expected a function, got object/],
     [
       (ctx) => ctx.each("a", [1] as never, () => {}),
       /Step "a" has no source of items: expected a function, got object/,
     ],
     [(ctx) => ctx.each("a", () => [1], undefined as never), /no function for each item: .* got undefined/],
-    [(ctx) => ctx.each("a", () => [1], () => {}, { size: 2 } as never), /Unknown option "size" of step "a"/],
+    [
+      (ctx) => ctx.each("a", () => [1], () => {}, { size: 2 } as never),
+      /Unknown option "size" of step "a": expected cursor$/,
+    ],
     [(ctx) => ctx.waitFor("a", { key: "k", timeout: "1h", keepFor: "1d" } as never), /Unknown option "keepFor"/],
     [(ctx) => ctx.sleep("a", "whenever"), /duration is "whenever"/],
     [(ctx) => ctx.waitFor("a", { key: "", timeout: "1h" }), /Invalid key ""/],
@@ -585,6 +589,12 @@ Deno.test("invalid options are errors before anything runs", async () => {
     ],
     [(ctx) => ctx.waitFor("a", { key: "k", timeout: "1h", example: () => {} }), /Invalid example of step "a"/],
     [(ctx) => ctx.run("a", "Double", [1], { unique_for: "1h" }), /has unique_for/],
+    [
+      (ctx) => ctx.run("a", "Double", [1], { retrys: 3 }),
+      /Unknown option "retrys" of step "a": did you mean "retry"\?$/,
+    ],
+    [(ctx) => ctx.run("a", "Double", [1], { attempts: 3 }), /"attempts" of step "a": did you mean "retry"\?$/],
+    [(ctx) => ctx.run("a", "Double", [1], { give_up_after: 3 }), /"give_up_after" .* did you mean "giveUpAfter"\?$/],
   ];
   for (const [use, message] of uses) {
     const test = testJob(use, []);

@@ -13,7 +13,7 @@ for (const { command, each } of PROGRAMS) {
     await lab.program().logged("Started");
     const [twice, unknown, missing] = (await lab.run("Misuse", [])).result as string[];
     assertEquals(twice, `Step name "a" is used twice in one run; in a loop, tell the steps apart with ${each}`);
-    assertEquals(unknown, 'Unknown option "retries" of step "b": expected each, retry, backoff, timeout');
+    assertEquals(unknown, 'Unknown option "retries" of step "b": did you mean "retry"?');
     assertMatch(missing!, /^Step ['"]c['"] has no (function|block)[^\n]*: expected /);
   });
 }

@@ -410,3 +410,34 @@ onBothStores(
     assertEquals((await new Client({ store }).result(jid!))?.state, "succeeded");
   },
 );
+
+onBothStores("the options of a child or a member are those of a push: unknown ones are refused", async ({ store }) => {
+  await using server = new Server(store);
+  const worker = await server.register();
+  const client = new Client({ store, onUnregistered: () => {} });
+  const { id } = await client.batches.open();
+  await client.push("Try", [], { batch: id });
+  const { jobs: [{ token }] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  let call = 0;
+  const use = (kind: string, options: object) =>
+    server.send("step", { worker, token, call: ++call, kind, name: "a", class: "Mail", args: [], options });
+  const refusals: readonly (readonly [object, string])[] = [
+    [{ retrys: 3 }, 'unknown field "retrys"; did you mean "retry"?'],
+    [{ tenant: "acme" }, 'unknown field "tenant"; put your fields into "fields"'],
+    [{ parent: { jid: "x", step: "y" } }, 'unknown field "parent"; put your fields into "fields"'],
+    [{ fields: { occurrence: "x" } }, '"fields.occurrence" is written by jobs alone: choose another name'],
+    [{ fields: { retry: 1 } }, '"fields.retry" is an option: put it next to "class"'],
+    [{ fields: 1 }, 'invalid "fields": expected an object such as { "tenant": "acme" }'],
+  ];
+  for (const [options, message] of refusals) {
+    assertEquals((await use("child", options)).failed.message, `Job "Mail" of step "a": ${message}`);
+    assertEquals((await use("member", options)).failed.message, `Job "Mail": ${message}`);
+  }
+  const { done } = await use("member", { fields: { tenant: "acme" }, retry: 2 });
+  const [member] = await store.jobs.find([done.value]);
+  const { tenant, retry, fields } = JSON.parse(member!.payload);
+  assertEquals([tenant, retry, fields], ["acme", 2, undefined]);
+  assertEquals(await use("child", { giveUpAfter: "1h", fields: { tenant: "acme" }, queue: "low" }), { ends: true });
+  const { entries: [child] } = await store.admin.page({ in: "queue", queue: "low" }, { limit: 1 });
+  assertEquals(JSON.parse(child!.payload).tenant, "acme");
+});

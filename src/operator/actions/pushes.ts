@@ -7,10 +7,10 @@ import { BatchError } from "../../client/batch_errors.ts";
 import type { Client, PushResult } from "../../client/client.ts";
 import { UsedId } from "../../client/unique.ts";
 import { parsePayload } from "../../job/job.ts";
-import { jobOption, meantOption, optionNames } from "../../job/option_names.ts";
+import { jobOption, optionNames } from "../../job/option_names.ts";
 import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
-import { closestWord } from "../../job/suggest.ts";
-import { BEGUN_FIELD, requireZone } from "../../job/time.ts";
+import { fieldProblem, flatPush } from "../../job/push_fields.ts";
+import { BEGUN_FIELD } from "../../job/time.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { pushJson } from "../../text/pushes.ts";
 import { InvalidInput, list, named, object, oneOf, optional } from "../shapes/shape.ts";
@@ -24,9 +24,6 @@ import { WARNINGS, warningsOf } from "./warnings.ts";
 
 /** The most jobs in a list. */
 export const MAX_JOBS = 10_000;
-
-/** The fields of a push. The program's fields go into `fields`. */
-const PUSH_FIELDS = ["class", "args", ...optionNames("push"), "fields"];
 
 /** A job to push. The client checks its options, and names all problems together. */
 export const jobShape = named(
@@ -148,27 +145,13 @@ async function pushList(
  */
 function requestOf(body: unknown, id: string | undefined): JobRequest {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body as JobRequest;
-  const { fields, ...known } = body as Record<string, unknown>;
-  const other = Object.keys(known).find((name) => !PUSH_FIELDS.includes(name));
-  if (other !== undefined) {
-    const meant = meantOption(other, "push") ?? closestWord(other, PUSH_FIELDS);
-    const hint = meant === undefined ? 'put your fields into "fields"' : `did you mean "${meant}"?`;
-    throw new InvalidInput(`Unknown field "${other.slice(0, 80)}"; ${hint}`, other);
-  }
-  if (fields !== undefined && (typeof fields !== "object" || fields === null || Array.isArray(fields))) {
-    throw new InvalidInput(`Invalid "fields": expected an object such as { "tenant": "acme" }`, "fields");
-  }
-  const taken = Object.keys(fields ?? {}).find((name) => PUSH_FIELDS.includes(name));
-  if (taken !== undefined) {
-    throw new InvalidInput(`"fields.${taken}" is an option: put it next to "class"`, `fields.${taken}`);
-  }
-  const own = Object.keys(fields ?? {}).find((name) => LINK_FIELDS.has(name));
-  if (own !== undefined) {
-    throw new InvalidInput(`"fields.${own}" is written by jobs alone: choose another name`, `fields.${own}`);
-  }
-  // The program may run in another zone than the server.
-  requireZone(known["at"]);
-  return { args: [], ...fields, ...(id !== undefined && { id }), ...known } as unknown as JobRequest;
+  const problem = fieldProblem(body as Record<string, unknown>);
+  if (problem !== undefined) throw new InvalidInput(problem.message, problem.field);
+  return {
+    args: [],
+    ...(id !== undefined && { id }),
+    ...flatPush(body as Record<string, unknown>),
+  } as unknown as JobRequest;
 }
 
 /**
