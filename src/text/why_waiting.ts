@@ -89,23 +89,36 @@ function whyStalled({ payload, worker }: Entry, { workers, now }: Surroundings):
     .map((stall) => sentence(`${stallText(stall, now)}: ${stallCure(stall)}`));
 }
 
-function waiting({ place, at }: Entry, { now, waitingSteps = [] }: Surroundings, jid: string): string[] {
+function waiting({ place, at }: Entry, around: Surroundings, jid: string): string[] {
+  const { now, waitingSteps = [] } = around;
   if (place.in !== "scheduled" && place.in !== "retry") return [];
   if (at !== undefined && at > now) {
     const steps = waitingSteps.filter(({ until = 0 }) => until > now);
-    if (steps.length > 0) return steps.map((step) => whyStepWaits(step, now, jid));
+    if (steps.length > 0) return steps.flatMap((step) => whyStepWaits(step, around, jid));
     return [`${place.in === "retry" ? "Its next attempt" : "It"} is due ${relative(at, now)}.`];
   }
   return ["It is due. A worker will queue it within seconds, as soon as one is running."];
 }
 
-function whyStepWaits({ name, kind, key = "KEY", child, until = 0, example }: Step, now: number, jid: string): string {
-  const end = `until ${localMinute(until, "UTC")} UTC, ${relative(until, now)}`;
-  if (kind === "sleep") return `Step "${name}" sleeps ${end}. jobs steps wake ${jid} ends the sleep.`;
-  if (kind === "child") return `Step "${name}" waits for job ${child}, ${end}, at most.`;
+function whyStepWaits(step: Step, around: Surroundings, jid: string): string[] {
+  const { name, kind, key = "KEY", until = 0, example } = step;
+  const end = `until ${localMinute(until, "UTC")} UTC, ${relative(until, around.now)}`;
+  if (kind === "sleep") return [`Step "${name}" sleeps ${end}. jobs steps wake ${jid} ends the sleep.`];
+  if (kind === "child") return whyChildWaits(step, end, around);
   const sending = `jobs signal ${shellWord(key)} ${shellWord(example ?? DEFAULT_EXAMPLE)}`;
   const data = example === undefined ? ", with the data that its handler expects" : "";
-  return `Step "${name}" waits for signal "${key}", ${end}, at most. ${sending} sends it${data}.`;
+  return [`Step "${name}" waits for signal "${key}", ${end}, at most. ${sending} sends it${data}.`];
+}
+
+/** Returns what a step waits for, and what keeps that job from running. */
+function whyChildWaits({ name, child }: Step, end: string, around: Surroundings): string[] {
+  const found = around.children?.find(({ jid }) => jid === child);
+  const of = found === undefined ? "" : ` of class ${found.class}`;
+  const blockers = found === undefined ? [] : queueReasons(found.queue, found.class, false, around);
+  return [
+    `Step "${name}" waits for job ${child}${of}, ${end}, at most.`,
+    ...blockers.map((reason) => `Job ${child}: ${reason}`),
+  ];
 }
 
 /**

@@ -78,6 +78,29 @@ Deno.test("a scheduled job waits for its time", () => {
   assertEquals(why(), ["It is due in 1d."]);
 });
 
+Deno.test("a job that waits for its child says of which class that is, and what keeps it from running", () => {
+  const worker = { id: "w:1:a", alive: true, quiet: false, busy: 0, concurrency: 1, classes: ["Order"] };
+  const waitingSteps = ["c1", "c2", "c3", "c4"].map((child): Step => ({
+    ...{ name: child, kind: "child", state: "waiting", since: NOW, until: NOW + DAY_MS, child },
+  }));
+  const children = [
+    { jid: "c1", class: "Invoice", queue: "default" },
+    { jid: "c2", class: "Order", queue: "default" },
+    { jid: "c3", class: "Invoice", queue: "invoices" },
+  ];
+  const workers = [{ ...worker, queues: ["default"] }];
+  const until = "until 2026-11-24 08:00 UTC, in 1d, at most.";
+  assertEquals(whyNotRunning(ASLEEP, { workers, queues: [], now: NOW, waitingSteps, children }), [
+    `Step "c1" waits for job c1 of class Invoice, ${until}`,
+    'Job c1: No worker of queue "default" has a handler for Invoice: it waits for one. jobs run handlers.js -q default starts one.',
+    `Step "c2" waits for job c2 of class Order, ${until}`,
+    `Step "c3" waits for job c3 of class Invoice, ${until}`,
+    'Job c3: No worker fetches from queue "invoices": start one with jobs run handlers.js -q invoices.',
+    // It runs, or has just ended.
+    `Step "c4" waits for job c4, ${until}`,
+  ]);
+});
+
 Deno.test("a job with steps says which step sleeps, and what each wait is for", () => {
   const waiting = { state: "waiting", until: NOW + DAY_MS } as const;
   assertEquals(

@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
+import { startRedis } from "../support/redis.ts";
 import { register, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
 
 Deno.test("reports in push and doctor that a queue is paused, its workers are quiet, or a class has no handler", async () => {
@@ -120,3 +121,23 @@ Deno.test("reports a queue at its limit in doctor, as ok", async () => {
     'ok: queue "default" has 2 jobs, the oldest 3s old, and is at its limit: 1 of 1 running',
   ]);
 });
+
+for (const kind of ["SQLite", "Redis"] as const) {
+  Deno.test(`show and the API name the class of a child that no worker performs, of the job that waits for it, on ${kind}`, async () => {
+    await using redis = kind === "Redis" ? await startRedis() : undefined;
+    benchOn(redis ? () => redis.url : (folder) => `sqlite:${folder}/jobs.db`);
+    await using bench = await Bench.open();
+    const module = `${bench.folder}/handlers.js`;
+    await Deno.writeTextFile(module, 'export const Order = (ctx) => ctx.run("invoice", "Invoice", [7]);\n');
+    await using worker = await bench.server([module, "-q", "default", "--web", "0"]);
+    const jid = await bench.push("Order", []);
+    await bench.until(async () => (await bench.store.admin.stats()).waits.child === 1, "it waits for its child");
+    const { stdout } = await jobs(["show", jid, "--json"], { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
+    const url = (await worker.logged("Ready"))["web"];
+    const found = await (await fetch(`${url}api/v1/jobs/${jid}`)).json();
+    for (const text of [stdout, JSON.stringify(found)]) {
+      assertMatch(text, /Step \\"invoice\\" waits for job (\w+) of class Invoice, until /);
+      assertMatch(text, /Job \w+: No worker of queue \\"default\\" has a handler for Invoice: it waits for one\./);
+    }
+  });
+}

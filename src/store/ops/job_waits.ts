@@ -15,13 +15,26 @@ export interface JobWaits {
   readonly group?: GroupInfo;
   /** The steps that sleep or wait, in the order in which they began, without large values. */
   readonly waitingSteps?: readonly Step[];
+  /** The children that those steps wait for, as far as they aren't running and haven't ended. */
+  readonly children?: readonly WaitingChild[];
+}
+
+/** A job that hasn't begun, for which a step of another one waits. */
+export interface WaitingChild {
+  readonly jid: string;
+  readonly class: string;
+  readonly queue: string;
 }
 
 /** Values of steps that are larger are not read. */
 const MAX_VALUE_CHARS = 1_000;
+/** Further children are not looked for. */
+const MAX_CHILDREN = 20;
+/** A larger child is not read: parsing it would hold the event loop. */
+const MAX_CHILD_CHARS = 65_536;
 
 /** Returns what a job waits for. */
-export async function readJobWaits(store: Pick<Store, "admin" | "steps">, entry: Entry): Promise<JobWaits> {
+export async function readJobWaits(store: Pick<Store, "admin" | "jobs" | "steps">, entry: Entry): Promise<JobWaits> {
   const { place } = entry;
   if (place.in === "queue" && place.group !== undefined) {
     const [group] = (await store.admin.groups(place.queue, { group: place.group })).groups;
@@ -33,5 +46,18 @@ export async function readJobWaits(store: Pick<Store, "admin" | "steps">, entry:
   const steps = (await store.steps.read(job.jid)).map(({ name, record }) =>
     readStepHead(name, record, MAX_VALUE_CHARS)
   );
-  return { waitingSteps: steps.filter(({ state }) => state === "waiting") };
+  const waitingSteps = steps.filter(({ state }) => state === "waiting");
+  const jids = waitingSteps.flatMap(({ kind, child }) => kind === "child" && child !== undefined ? [child] : []);
+  if (jids.length === 0) return { waitingSteps };
+  const entries = await store.jobs.find(jids.slice(0, MAX_CHILDREN));
+  return { waitingSteps, children: entries.flatMap(waitingChild) };
+}
+
+function waitingChild({ place, payload }: Entry): WaitingChild[] {
+  if (place.in !== "queue" && place.in !== "scheduled" && place.in !== "retry") return [];
+  const job = payload.length > MAX_CHILD_CHARS ? undefined : parsePayload(payload);
+  if (job === undefined) return [];
+  const named = job.payload.queue;
+  const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
+  return [{ jid: job.jid, class: job.class, queue }];
 }
