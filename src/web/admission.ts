@@ -10,7 +10,7 @@ import { isCrossSiteRead, originHint, requestOrigin } from "./auth/origin.ts";
 import { HttpError } from "./http/body.ts";
 import { formOf, SMALL_FORM_BYTES } from "./http/forms.ts";
 import { herePath } from "./read/paging.ts";
-import { isForPrograms, misplacedApi, refuse } from "./refusals.tsx";
+import { CODES, isForPrograms, misplacedApi, refuse } from "./refusals.tsx";
 import type { Services, WebEnv } from "./services.ts";
 
 /** The requests of the roles that have few. */
@@ -65,27 +65,36 @@ export async function admit(
     return refuse(services, c, 429, message);
   }
   if (admission.refused === "wait") {
-    c.header("retry-after", String(Math.ceil(admission.waitMs / 1_000)));
-    return refuse(services, c, 429, "Too many failed logins: try again later");
+    const seconds = Math.ceil(admission.waitMs / 1_000);
+    c.header("retry-after", String(seconds));
+    const wait = `after too many failed logins, wait ${seconds} s before the next one`;
+    // A valid token is accepted whatever its address has tried.
+    if (schemeOf(c) !== "bearer") return refuse(services, c, 429, `Not logged in: ${wait}`);
+    return refuse(services, c, 429, `${UNKNOWN_TOKEN}; ${wait}`, undefined, CODES[401]);
   }
   const forPrograms = isForPrograms(services, c) || c.req.header("authorization") !== undefined;
   if (!forPrograms && services.gate.canLogIn && c.req.method === "GET") {
     return c.redirect(`${services.prefix}/login?next=${encodeURIComponent(herePath(services, c))}`, 303);
   }
   c.header("www-authenticate", 'Bearer realm="jobs", Basic realm="jobs", charset="UTF-8"');
-  return refuse(services, c, 401, unknownText(c.req.header("authorization")));
+  return refuse(services, c, 401, unknownText(schemeOf(c)));
 }
 
-/** Returns why a request has no visitor, and what to do, by its `Authorization` header. */
-function unknownText(header: string | undefined): string {
-  const [scheme = ""] = (header ?? "").trim().toLowerCase().split(/\s/, 1);
+const UNKNOWN_TOKEN =
+  "Unknown token: it isn't one of this server's, or was replaced; jobs web --new-token NAME prints a new one for web.users";
+
+/** Returns the scheme of the `Authorization` header in lower case; empty without one. */
+function schemeOf(c: Context): string {
+  return (c.req.header("authorization") ?? "").trim().toLowerCase().split(/\s/, 1)[0] ?? "";
+}
+
+/** Returns why a request has no visitor, and what to do. */
+function unknownText(scheme: string): string {
   if (scheme === "") {
     return "No token: expected Authorization: Bearer TOKEN, or a name and a password (Basic)";
   }
   if (scheme === "basic") return "Unknown name or wrong password: expected those of an account in web.users";
-  if (scheme === "bearer") {
-    return "Unknown token: it isn't one of this server's, or was replaced; jobs web --new-token NAME prints a new one for web.users";
-  }
+  if (scheme === "bearer") return UNKNOWN_TOKEN;
   return "Authorization has another scheme: expected Authorization: Bearer TOKEN, or Basic";
 }
 

@@ -50,7 +50,7 @@ const STATUS: Readonly<Record<RefusalKind, number>> = {
 };
 
 /** The codes of the API's errors, by status. Programs decide by the code; the message is for people. */
-const CODES: Readonly<Record<number, string>> = {
+export const CODES: Readonly<Record<number, string>> = {
   400: "bad_request",
   401: "unauthenticated",
   403: "forbidden",
@@ -65,17 +65,22 @@ const CODES: Readonly<Record<number, string>> = {
   503: "unavailable",
 };
 
-/** Returns the response to a refused request. */
+/**
+ * Returns the response to a refused request.
+ *
+ * @param named the code of the error, if it isn't that of the status
+ */
 export async function refuse(
   services: Services,
   c: Context<WebEnv>,
   status: number,
   message: string,
   field?: string,
+  named?: string,
 ): Promise<Response> {
   const code = status as 400;
   if (isForPrograms(services, c)) {
-    const error = { code: CODES[status] ?? "internal", message, ...(field !== undefined && { field }) };
+    const error = { code: named ?? CODES[status] ?? "internal", message, ...(field !== undefined && { field }) };
     return c.json({ error }, code);
   }
   const view = await viewForRefusal(services, c, status);
@@ -99,9 +104,17 @@ export function misplacedApi({ prefix }: Services, c: Context): Response | undef
   const at = pathname.lastIndexOf(API);
   const base = pathname.slice(0, Math.max(0, at));
   if (at < 0 || base === prefix || /[^/]/.test(pathname.charAt(at + API.length))) return undefined;
-  const expected = `expected the address of the server${prefix === "" ? " alone" : `, with ${prefix} at its end`}`;
-  const message = `Path not found: ${pathname.slice(0, 200)}; ${expected}, without ${API}`;
+  const wrong = base.startsWith(`${prefix}/`) ? base.slice(prefix.length) : base;
+  const without = wrong === "" ? "" : `, without ${wrong.slice(0, 200)}`;
+  const message = `Path not found: ${pathname.slice(0, 200)}; use the URL ${originOf(c)}${prefix}${without}`;
   return c.json({ error: { code: CODES[404], message } }, 404);
+}
+
+/** Returns the scheme and the host by which a client has reached this server, also through a proxy. */
+function originOf(c: Context): string {
+  const { protocol, host } = new URL(c.req.url);
+  const scheme = /^https?$/.exec(c.req.header("x-forwarded-proto") ?? "")?.[0] ?? protocol.slice(0, -1);
+  return `${scheme}://${c.req.header("host") ?? host}`;
 }
 
 const API = "/api/v1";

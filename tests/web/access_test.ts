@@ -299,8 +299,12 @@ for (const prefix of ["", "/ops"]) {
         const headers = { authorization, "content-type": "application/json" };
         const { status, text } = await site.visitor().send(path, { method: "POST", body: "{}", headers });
         assertEquals([status, JSON.parse(text).error.code], [404, "not_found"], path);
-        const expected = `expected the address of the server${prefix && `, with ${prefix} at its end`}`;
-        assert(text.includes(expected), text);
+        const base = path.slice(0, path.lastIndexOf("/api/v1"));
+        const wrong = base.startsWith(prefix) ? base.slice(prefix.length) : base;
+        const expected = `Path not found: ${path}; use the URL http://localhost:7433${prefix}${
+          wrong && `, without ${wrong}`
+        }`;
+        assertEquals(JSON.parse(text).error.message, expected);
       }
     }
     assertEquals((await site.visitor().send(`${prefix}/api/v1/queues/api/resume`, { method: "POST" })).status, 401);

@@ -52,6 +52,17 @@ Deno.test("throttles an address after five wrong guesses, and no other address",
     assertEquals([held.status, held.headers.get("retry-after")], [429, "1"]);
     assertEquals(await logIn(guesser, "bob", "x"), 429);
     assertEquals((await guesser.send("/", { headers: { authorization: "Bearer no" } })).status, 429);
+    const refusal = async (authorization: string) => {
+      const { status, text } = await guesser.send("/api/v1/stats", { headers: { authorization } });
+      const { code, message } = JSON.parse(text).error;
+      return [status, code, message];
+    };
+    const wait = "after too many failed logins, wait 1 s before the next one";
+    assertEquals(await refusal(`Basic ${btoa("ann:x")}`), [429, "rate_limited", `Not logged in: ${wait}`]);
+    const [status, code, message] = await refusal("Bearer no");
+    // A valid token would be accepted: this one stays wrong however long its client waits.
+    assertEquals([status, code], [429, "unauthenticated"]);
+    assert(message.startsWith("Unknown token: ") && message.endsWith(`; ${wait}`), message);
     assertEquals(await logIn(site.visitor("10.0.0.10"), "ann", "correct horse"), 303);
     await clock.advance(1_000);
     assertEquals(await logIn(guesser, "ann", "correct horse"), 303);
