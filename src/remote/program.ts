@@ -23,6 +23,8 @@ export interface Program {
   readonly queues: readonly string[];
   readonly classes: Readonly<Record<string, HandlerOptions>>;
   readonly labels: readonly string[];
+  /** The queues that its token is limited to, unless it is limited to classes, too. */
+  readonly within?: readonly string[];
 }
 
 /** A job that the program runs, as another process gave it. */

@@ -101,11 +101,11 @@ export class RemoteWorker {
     for (const [name, options] of Object.entries(program.classes)) {
       registry.add(name, perform, options, program.version);
     }
-    const { id, hostname, pid, version } = program;
+    const { id, hostname, pid, version, within } = program;
     this.#launcher = new Launcher({
       ...{ store, registry, clock, storeUrl: store.url },
       guest: {
-        ...{ id, hostname, pid, version },
+        ...{ id, hostname, pid, version, ...(within && { within }) },
         rss: () => this.rss,
         demand: () => this.#offers.demand,
         awake: () => this.#offers.awake(),

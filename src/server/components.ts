@@ -115,7 +115,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const { registry, isolated, horses, endpoints } = executionOf(options, launcher);
   const classCounters = new ClassCounters();
   const counters = new Counters();
-  const classSync = loop(new ClassSync({ store, registry, clock }));
+  const classSync = loop(new ClassSync({ store, registry, clock, within: options.guest?.within }));
   const announcer = options.guest?.announcer ??
     new Announcer({
       store,

@@ -30,6 +30,8 @@ export interface Guest {
   readonly pid: number;
   /** Its runtime and client, instead of the version of this program: `python 3.11, jobs-client 0.1`. */
   readonly version: string;
+  /** Its token is limited to these queues: it doesn't change the options of classes of other ones. */
+  readonly within?: readonly string[];
   /** Returns its resident memory in bytes. */
   readonly rss: () => number;
   /** Returns how many jobs it waits for. */

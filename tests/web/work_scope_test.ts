@@ -66,8 +66,52 @@ onBothStores("a role that is limited to queues registers no other queue", async 
   assertEquals(await limited.refused({ Report: { queue: "mail" } }, ["reports"]), [OTHER, "classes"]);
   const retried = { Report: { queue: "reports", retry_queue: "mail" } };
   assertEquals(await limited.refused(retried), [OTHER, "classes"]);
+  // A push without a queue would go to "default", with the options of the class.
+  assertEquals(await limited.refused({ Report: {} }, ["reports"]), [DEFAULT, "classes"]);
   assertEquals(await store.workers.list(), []);
-  assert((await limited.register({ Report: {} }, ["reports"])).worker);
+  assert((await limited.register({ Report: { queue: "reports" } }, ["reports"])).worker);
+});
+
+onBothStores(
+  "a role that is limited to queues doesn't change the options of classes of other queues",
+  async ({ store }) => {
+    const declared = [
+      { name: "Invoice", options: '{"queue":"billing","retry":5}' },
+      { name: "Mail", options: "{}" },
+      { name: "Report", options: '{"queue":"low"}' },
+    ];
+    await store.classes.declare(declared);
+    const optionsOf = async (name: string) => (await store.classes.read([name]))[0]?.options;
+    await using limited = new Limited(store, "queue=reports|low");
+    const refusal = (name: string, queue: string) =>
+      `Class "${name}" is registered for queue "${queue}", which is outside of your role; expected reports, low, ` +
+      `or a role that lists the class: work(class=${name},queue=reports|low)`;
+    const taken = { queue: "reports", expires_in: 1 };
+    assertEquals(await limited.refused({ Report: taken, Invoice: taken }), [refusal("Invoice", "billing"), "classes"]);
+    assertEquals(await limited.refused({ Mail: taken }), [refusal("Mail", "default"), "classes"]);
+    const report = { queue: "reports", retry: 2 };
+    const { worker } = await limited.register({ Report: report, Invited: { queue: "low" } });
+    await until(async () => await optionsOf("Report") === JSON.stringify(report));
+    assertEquals(await optionsOf("Invoice"), declared[0]!.options);
+    await limited.send("deregister", { worker });
+    await until(async () => (await store.workers.list()).length === 0);
+
+    // Another worker registers the class for another queue. The program continues its jobs.
+    const billed = { name: "Report", options: '{"queue":"billing"}' };
+    await store.classes.declare([billed]);
+    const classes = { Report: report, Later: { queue: "low" } };
+    const again = await limited.send("register", { ...REGISTRATION, classes, registration: 2, running: [] });
+    assert(again.worker, JSON.stringify(again));
+    await until(async () => await optionsOf("Later") !== undefined);
+    assertEquals(await optionsOf("Report"), billed.options);
+  },
+);
+
+onBothStores("a role that lists a class registers its options, whatever its queue", async ({ store }) => {
+  await store.classes.declare([{ name: "Report", options: "{}" }]);
+  await using limited = new Limited(store, "class=Report,queue=reports");
+  assert((await limited.register({ Report: { retry: 2 } }, ["reports"])).worker);
+  await until(async () => (await store.classes.read(["Report"]))[0]?.options === '{"retry":2}');
 });
 
 onBothStores("a role that is limited to queues takes jobs from these alone", async ({ store }) => {

@@ -8,6 +8,7 @@ import type { Clock } from "../../clock.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { storedSchema } from "../../job/schema/args_schema.ts";
+import { foreignClasses } from "../../store/ops/declared_classes.ts";
 import type { ClassStore, DeclaredClass } from "../../store/port/classes.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import type { LoopBody } from "../component.ts";
@@ -18,6 +19,8 @@ export interface ClassSyncOptions {
   readonly store: Pick<ServerStore, "classes">;
   readonly registry: Registry;
   readonly clock: Clock;
+  /** Classes that are declared for other queues stay as they are; default: this worker's options replace them. */
+  readonly within?: readonly string[] | undefined;
 }
 
 export class ClassSync implements LoopBody<void> {
@@ -38,9 +41,12 @@ export class ClassSync implements LoopBody<void> {
   }
 
   async step(): Promise<void> {
-    const { store, registry } = this.#options;
+    const { store, registry, within } = this.#options;
     try {
-      await store.classes.declare(declarationsOf(registry));
+      const own = declarationsOf(registry);
+      const declared = within === undefined ? [] : await store.classes.read(own.map(({ name }) => name));
+      const foreign = new Set(foreignClasses(declared, within ?? []).map(({ name }) => name));
+      await store.classes.declare(own.filter(({ name }) => !foreign.has(name)));
     } finally {
       this.#attempted.resolve();
     }

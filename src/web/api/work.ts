@@ -18,6 +18,7 @@ import type { RemoteWorker } from "../../remote/remote_worker.ts";
 import type { Visitor } from "../auth/gate.ts";
 import { pushBounds } from "../auth/push_scope.ts";
 import { HttpError } from "../http/body.ts";
+import { foreignClasses, queueOfClass } from "../../store/ops/declared_classes.ts";
 import type { Services } from "../services.ts";
 import { objectOf } from "./json.ts";
 import type { ApiRoute } from "./route.ts";
@@ -30,7 +31,7 @@ export const workRoutes: readonly ApiRoute[] = [
     about: "Starts a worker whose handlers run in your program",
     takes: shapes.registerShape,
     gives: shapes.registeredShape,
-    run: async (request, { gateway, visitor }) => {
+    run: async (request, { gateway, visitor, services }) => {
       if (request.protocol !== shapes.PROTOCOL) {
         throw new Refused(
           "invalid",
@@ -47,6 +48,11 @@ export const workRoutes: readonly ApiRoute[] = [
       }
       checkOptions(classes);
       const queues = queuesWithin(visitor, classes, request.queues);
+      const within = visitor.scope?.classes === undefined ? visitor.scope?.queues : undefined;
+      // A worker that continues keeps its jobs. Its options don't replace those of others.
+      if (within !== undefined && request.running === undefined) {
+        await checkOwnClasses(services, within, Object.keys(classes));
+      }
       const given = request.running && await gateway.knownJobs(request.running);
       const starting = gateway.register({
         id,
@@ -54,6 +60,7 @@ export const workRoutes: readonly ApiRoute[] = [
         ...{ hostname: request.hostname, pid: request.pid, concurrency: request.concurrency, classes },
         version: `${request.runtime}, ${request.client}`,
         ...{ queues, labels: request.labels ?? [] },
+        ...(within !== undefined && { within }),
       }, { given, taken: request.taken, registration: request.registration });
       const worker = await starting.catch(refuse);
       return { worker: id, ...gateway.times, running: worker.adopted };
@@ -248,7 +255,7 @@ function checkOptions(classes: Readonly<Record<string, HandlerOptions>>): void {
 
 /**
  * Returns the queues to take from; none: `default`, and those of the classes. A role that is limited to queues takes from `default` only if
- * that is one of them.
+ * that is one of them, and registers no class that would be pushed to another one.
  *
  * @throws {Refused} if a class or a queue is outside of the scope of the role
  */
@@ -268,9 +275,33 @@ function queuesWithin(
   for (const queue of queues) checkQueueScope(scope, queue, "queues");
   const isNamed = queues.length > 0;
   const options = Object.values(classes);
-  const ofClasses = options.flatMap(({ queue }) => queue === undefined ? isNamed ? [] : ["default"] : [String(queue)]);
+  // A push of a class without a queue goes to `default`, with the options of the class. A role that lists the class may set those.
+  const unnamed = isNamed && scope.classes !== undefined ? [] : ["default"];
+  const ofClasses = options.flatMap(({ queue }) => queue === undefined ? unnamed : [String(queue)]);
   // Failed jobs of a class go to its queue for retries.
   const retried = options.flatMap(({ retry_queue: queue }) => queue === undefined ? [] : [String(queue)]);
   for (const queue of [...ofClasses, ...retried]) checkQueueScope(scope, queue, "classes");
   return isNamed ? queues : [...new Set(ofClasses)];
+}
+
+/**
+ * Checks the classes of a role that is limited to queues, and not to classes: their options hold for each push of the class, whatever
+ * its queue.
+ *
+ * @throws {Refused} if others have registered a class for another queue
+ */
+async function checkOwnClasses(
+  { store }: Services,
+  queues: readonly string[],
+  names: readonly string[],
+): Promise<void> {
+  const foreign = foreignClasses(await store.classes.read(names), queues)[0];
+  if (foreign === undefined) return;
+  const name = foreign.name.slice(0, 80);
+  throw new Refused(
+    "forbidden",
+    `Class "${name}" is registered for queue "${queueOfClass(foreign.options)}", which is outside of your role; ` +
+      `expected ${queues.join(", ")}, or a role that lists the class: work(class=${name},queue=${queues.join("|")})`,
+    { field: "classes" },
+  );
 }

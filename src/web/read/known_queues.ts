@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { parseLossless } from "../../job/json.ts";
 import type { Store } from "../../store/admin/store.ts";
+import { queueOfClass } from "../../store/ops/declared_classes.ts";
 import type { Clock } from "../../clock.ts";
 
 /** Reads the store at most this often. */
@@ -28,7 +28,7 @@ export class KnownQueues {
    */
   async of(classes: readonly string[], named: readonly string[]): Promise<ReadonlySet<string>> {
     const [existing, declared] = await Promise.all([this.#read(), this.#store.classes.read(classes)]);
-    const all = new Set([...existing, ...declared.map(({ options }) => queueIn(options)), "default"]);
+    const all = new Set([...existing, ...declared.map(({ options }) => queueOfClass(options)), "default"]);
     if (named.every((name) => all.has(name))) return all;
     this.#existing = undefined;
     return all.union(new Set(await this.#read()));
@@ -42,14 +42,5 @@ export class KnownQueues {
       names.catch(() => this.#existing = undefined);
     }
     return this.#existing.names;
-  }
-}
-
-/** Returns the queue in the options of a class, as a worker registered them. */
-function queueIn(options: string): string {
-  try {
-    return String(Object(parseLossless(options)).queue ?? "default");
-  } catch {
-    return "default";
   }
 }
