@@ -187,7 +187,7 @@ export interface EventOptions {
 
 /** The API refused a request, could not be reached, or something else answered in its place. */
 export class JobsError extends Error {
-  /** `invalid`, `conflict`, `forbidden`, `rate_limited`, `unavailable`, `unreachable`, `redirected`, `invalid_reply`, … */
+  /** `invalid`, `conflict`, `unauthenticated`, `forbidden`, `rate_limited`, `unavailable`, `unreachable`, `redirected`, `invalid_reply`, … */
   readonly code: string;
   readonly status: number | undefined;
   readonly field: string | undefined;
@@ -392,5 +392,10 @@ export class Snooze extends Error {
 export class Aborted extends Error {}
 /** A step of a job, or its child, has failed for good. */
 export class StepFailed extends Error {}
+/** A step is used wrongly: a name twice, an unknown option, a value that isn't JSON. */
+export class StepError extends Error {
+  /** The class of the server's error. */
+  readonly kind: string;
+}
 /** Ends an attempt whose job sleeps, waits, or continues elsewhere. */
 export class AttemptEnded extends Error {}

@@ -25,8 +25,8 @@ export class JobsError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "JobsError";
     /**
-     * `invalid`, `conflict` (a unique lock, a throttle or a batch refuses the job), `forbidden`, `rate_limited`, `unavailable`,
-     * `unreachable`, `redirected` (the URL is wrong), `invalid_reply` (the server isn't the API of jobs), …
+     * `invalid`, `conflict` (a unique lock, a throttle or a batch refuses the job), `unauthenticated` (the token is wrong), `forbidden`,
+     * `rate_limited`, `unavailable`, `unreachable`, `redirected` (the URL is wrong), `invalid_reply` (the server isn't the API of jobs), …
      */
     this.code = code;
     /** HTTP status code; undefined without a response. */
@@ -46,6 +46,11 @@ const MAX_SILENCE_MS = 45_000;
 const MAX_SHOWN_CHARS = 100;
 /** Statuses after which a request is repeated: the API is busy, or a proxy in front of it can't reach it. */
 const TRANSIENT = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Whether an error may be gone when a request is repeated. A wrong token stays wrong: after many, a further one is status 429. */
+function isTransient({ status, code }) {
+  return status === undefined || TRANSIENT.has(status) && code !== "unauthenticated";
+}
 
 /** Sends a request; for workers, which are in this file. */
 const SEND = Symbol("send");
@@ -82,7 +87,10 @@ export class JobsClient {
     this[SEND] = (...args) => this.#send(...args);
   }
 
-  /** Pushes one job. Throws a JobsError with the code `conflict` if its unique lock, throttle or batch refuses it. */
+  /**
+   * Pushes one job. Throws a JobsError with the code `conflict` if its unique lock, throttle or batch refuses it, and a TypeError for a
+   * value that JSON can't hold, with its path.
+   */
   async push(className, args = [], options = {}) {
     const body = JSON.stringify(requestOf({ ...options, class: className, args }));
     // The job's own id has the same effect as the header, and may contain characters that a header can't.
@@ -94,8 +102,9 @@ export class JobsClient {
   /** Pushes jobs from any iterable, in batches. Yields a result for each, in order, once its batch is stored. */
   async *pushMany(jobs) {
     let batch = [];
+    let i = 0;
     for await (const job of jobs) {
-      if (batch.push(requestOf(job)) < MAX_BATCH) continue;
+      if (batch.push(requestOf(job, `jobs[${i++}]`)) < MAX_BATCH) continue;
       yield* await this.#pushBatch(batch);
       batch = [];
     }
@@ -152,7 +161,7 @@ export class JobsClient {
    * @param options `keep`: false refuses a key that no job waits for; `keepFor`: how long it is kept
    */
   async signal(key, data = true, options = {}) {
-    const body = JSON.stringify({ ...options, data });
+    const body = JSON.stringify(checked({ ...defined(options), data }, ""));
     const { reached } = await this.#send("POST", `/signals/${encodeURIComponent(key)}`, body, undefined, undefined, {
       retries: 0,
     });
@@ -206,8 +215,7 @@ export class JobsClient {
         }
       } catch (error) {
         signal?.throwIfAborted();
-        const isTransient = error instanceof JobsError && (error.status === undefined || TRANSIENT.has(error.status));
-        if (!isReached || !isTransient) throw error;
+        if (!isReached || !(error instanceof JobsError) || !isTransient(error)) throw error;
       }
       await pause(Math.min(5_000, 100 * 2 ** failures++) * (0.5 + Math.random() / 2), signal);
     }
@@ -248,7 +256,10 @@ export class JobsClient {
   /** Opens a batch, once for all attempts. */
   async #opened(options) {
     const isOpened = ({ id }) => typeof id === "string" && id !== "";
-    const answer = await this.#send("POST", "/batches", JSON.stringify(options ?? {}), crypto.randomUUID(), isOpened);
+    const entries = Object.entries(defined(options ?? {}))
+      .map(([name, value]) => [name, isObject(value) && "class" in value ? requestOf(value, name) : value]);
+    const body = JSON.stringify(checked(Object.fromEntries(entries), ""));
+    const answer = await this.#send("POST", "/batches", body, crypto.randomUUID(), isOpened);
     this.#warn(answer);
     return answer;
   }
@@ -296,9 +307,9 @@ export class JobsClient {
         error = thrown;
       }
       // A reply that was cut off may be complete the next time.
-      const isTransient = error.status === undefined || TRANSIENT.has(error.status) || error.isCut;
+      const isPassing = isTransient(error) || error.isCut;
       const delayMs = error.retryAfterMs ?? Math.min(5_000, 100 * 2 ** attempt) * (0.5 + Math.random() / 2);
-      if (!isTransient || attempt >= retries || performance.now() + delayMs >= deadline) throw error;
+      if (!isPassing || attempt >= retries || performance.now() + delayMs >= deadline) throw error;
       await pause(delayMs, signal);
     }
   }
@@ -407,7 +418,7 @@ class Members {
 
   async add(className, args = [], options = {}) {
     if (this.#isClosed) throw new TypeError(`Can't add to batch "${this.id}": it is closed; await what adds to it`);
-    this.#jobs.push({ ...options, class: className, args, batch: this.id });
+    this.#jobs.push(requestOf({ ...options, class: className, args, batch: this.id }));
     if (this.#jobs.length >= MAX_BATCH) await this.#flush();
   }
 
@@ -492,9 +503,158 @@ function hasFinished({ finished }) {
   return finished === null || isObject(finished);
 }
 
-/** Returns a job as the API takes it: a Date becomes text. */
-function requestOf(job) {
-  return job?.at instanceof Date ? { ...job, at: job.at.toISOString() } : job;
+/**
+ * Returns a job as the API takes it: `at` becomes text, and options that are undefined count as absent.
+ *
+ * @param path that of the job, for errors
+ * @throws {TypeError} for arguments that aren't an array, and for a value that JSON can't hold
+ */
+function requestOf(job, path = "") {
+  if (!isObject(job)) {
+    throw new TypeError(`${path} is ${show(job)}; expected a job, such as { class: "Mail", args: [1] }`);
+  }
+  const request = defined(job);
+  if (request.at instanceof Date && Number.isFinite(request.at.getTime())) request.at = request.at.toISOString();
+  if ("args" in request) checkArgs(request.args, memberPath(path, "args"));
+  return checked(request, path);
+}
+
+/** Returns the options of a step, or of a job that a handler pushes. */
+function optionsOf(options) {
+  if (isObject(options)) return requestOf(options);
+  throw new TypeError(`options is ${show(options)}; expected an object, such as { retry: 3 }`);
+}
+
+/** Runs a check whose error is misuse of a step. */
+function asStep(check) {
+  try {
+    return check();
+  } catch (error) {
+    throw new StepError(error.message);
+  }
+}
+
+/** Returns the options that aren't undefined. */
+function defined(options) {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+// JSON. JSON.stringify changes some values without an error: NaN becomes null, a Map {}.
+
+/** The deepest value that a worker performs. */
+const MAX_LEVELS = 100;
+
+/** A text would be passed letter by letter. */
+function checkArgs(args, path) {
+  if (Array.isArray(args)) return;
+  const expected = `an array of the handler's arguments, such as ["ada@example.com"]`;
+  throw new TypeError(`${path} is ${show(args)}; expected ${expected}`);
+}
+
+/** Returns a value that JSON can hold. */
+function checked(value, path) {
+  const problem = problemOf(value, path);
+  if (problem !== undefined) throw new TypeError(problem);
+  return value;
+}
+
+/** Returns what JSON can't hold in a value, in one line with its path; undefined if it holds all of it. */
+function problemOf(value, path) {
+  const found = unfit(value, []);
+  if (found === undefined) return undefined;
+  const at = found.steps.reduce(
+    (before, step) => typeof step === "number" ? `${before}[${step}]` : memberPath(before, step),
+    path,
+  );
+  return `${at} ${found.what}; expected ${found.expected}`;
+}
+
+function memberPath(path, name) {
+  if (!/^[A-Za-z_$][\w$]*$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === "" ? name : `${path}.${name}`;
+}
+
+/** Returns the steps to what JSON can't hold, what that is, and what is expected; undefined without any. */
+function unfit(value, around) {
+  switch (typeof value) {
+    case "boolean":
+      return undefined;
+    case "string":
+      return /\p{Surrogate}/u.test(value) ? bad(value, "text without half characters") : undefined;
+    case "number":
+      return Number.isFinite(value) ? undefined : bad(value, "a finite number, or null");
+    case "undefined":
+      return bad(value, "a JSON value; use null for no value");
+    case "bigint":
+      return bad(value, "a number, or a text such as String(value)");
+    case "object":
+      return value === null ? undefined : unfitObject(value, around);
+    default:
+      return bad(value, "a JSON value: text, number, true, false, null, array or plain object");
+  }
+}
+
+function unfitObject(value, around) {
+  const isArray = Array.isArray(value);
+  if (!isArray && !isPlain(value)) return bad(value, jsonValue(value));
+  if (around.includes(value)) {
+    return {
+      steps: [],
+      what: `is the ${isArray ? "array" : "object"} around it`,
+      expected: "a value that does not contain itself",
+    };
+  }
+  if (around.length >= MAX_LEVELS) return bad(value, `at most ${MAX_LEVELS} levels of arrays and objects`);
+  const inner = [...around, value];
+  for (const step of isArray ? value.keys() : Object.keys(value)) {
+    const found = unfit(value[step], inner);
+    if (found !== undefined) return { ...found, steps: [step, ...found.steps] };
+  }
+}
+
+function bad(value, expected) {
+  return { steps: [], what: `is ${show(value)}`, expected };
+}
+
+/** Whether an object has no class, also in another realm. */
+function isPlain(value) {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Returns a value in one line. */
+function show(value) {
+  try {
+    const text = textOf(value).replace(/\s+/g, " ");
+    return text.length <= MAX_SHOWN_CHARS ? text : `${text.slice(0, MAX_SHOWN_CHARS)}…`;
+  } catch {
+    return "an object";
+  }
+}
+
+function textOf(value) {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "function") return value.name === "" ? "a function" : `the function ${value.name}`;
+  if (typeof value === "string" || Array.isArray(value)) return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  if (isPlain(value)) return JSON.stringify(value);
+  const name = value.constructor?.name || "object";
+  const text = value instanceof Date
+    ? ` "${value.toISOString()}"`
+    : value instanceof Error
+    ? ` "${value.message}"`
+    : "";
+  return `${/^[AEIOU]/i.test(name) ? "an" : "a"} ${name}${text}`;
+}
+
+/** Returns what is expected in place of an object of a class. */
+function jsonValue(value) {
+  if (value instanceof Date) return "a JSON value, such as date.toISOString()";
+  if (value instanceof Map) return "a JSON value, such as Object.fromEntries(map)";
+  if (value instanceof Set) return "a JSON value, such as [...set]";
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return "a JSON value, such as its bytes in base64";
+  if (typeof value.then === "function") return "a JSON value: await it";
+  return "a JSON value: a plain object with its data, or a key to find it by";
 }
 
 /** Waits, until the signal aborts: then it throws the signal's reason. */
@@ -568,13 +728,27 @@ export class Snooze extends Error {
   /** @param {number | string} delay seconds, or a duration such as "5m" */
   constructor(delay) {
     super(`Again in ${delay}`);
-    this.delay = delay;
+    this.delay = checked(delay, "delay");
   }
 }
 
 /** A step of a job, or its child, has failed for good. */
 export class StepFailed extends Error {
   name = "StepFailed";
+}
+
+/** A step is used wrongly: a name twice, an unknown option, a value that isn't JSON. */
+export class StepError extends Error {
+  name = "StepError";
+
+  /**
+   * @param {string} message what is wrong, and what to do
+   * @param {{ kind?: string, cause?: unknown }} details `kind`: the class of the server's error
+   */
+  constructor(message, { kind = "StepError", cause } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
 }
 
 /** Ends an attempt whose job sleeps, waits, or continues elsewhere. A handler that catches all errors throws it again. */
@@ -918,6 +1092,7 @@ class Worker {
       if (handler === undefined) throw new Error(`No handler for class "${name}"`);
       const result = await handler(job.context, ...job.payload.args);
       outcome = { end: "succeeded", ...(result !== undefined && { result }) };
+      if (result !== undefined) checked(result, "The result");
       const { length } = JSON.stringify(outcome);
       if (length > MAX_RESULT_CHARS) {
         outcome = { end: "succeeded" };
@@ -1095,17 +1270,23 @@ class Worker {
   }
 
   async #repeat(run, signal, tries = Infinity) {
+    let again;
     for (let failures = 0;; failures++) {
       try {
         const answer = await run();
-        if (failures > 0) this.#log("info", "Server reached again");
+        if (failures > 0) this.#log("info", again);
         return answer;
       } catch (error) {
         signal?.throwIfAborted();
-        const isTransient = error.code === "unreachable" || TRANSIENT.has(error.status) || isUnknownWorker(error) ||
+        const isPassing = error instanceof JobsError && isTransient(error) || isUnknownWorker(error) ||
           this.#id !== undefined && !REFUSED.has(error.status) && FOREIGN.has(error.code);
-        if (!isTransient || failures + 1 >= tries) throw error;
-        if (failures === 0) this.#log("warn", "Server not reached, retrying", { error: error.message });
+        if (!isPassing || failures + 1 >= tries) throw error;
+        const { status, message } = error;
+        if (failures === 0) {
+          again = status === undefined ? "Server reached again" : "Server accepts requests again";
+          if (status === undefined) this.#log("warn", "Server not reached, retrying", { error: message });
+          else this.#log("warn", "Server refused a request, retrying", { status, error: message });
+        }
         await pause(
           error.retryAfterMs ?? Math.min(LAST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) * (0.5 + Math.random() / 2),
           signal,
@@ -1164,7 +1345,8 @@ function distance(one, other) {
 }
 
 /** Returns the options of a class as JSON: a schema of a library as its JSON Schema. */
-function declared(name, { schema, ...options }) {
+function declared(name, { schema, ...given }) {
+  const options = checked(defined(given), name);
   if (schema === undefined) return options;
   return { ...options, schema: Array.isArray(schema) ? schema.map(jsonSchema) : jsonSchema(schema) };
 
@@ -1205,8 +1387,7 @@ class Stream {
 
   /** Resolves when there is room for the next chunk. */
   async write(chunk) {
-    const text = JSON.stringify(chunk);
-    if (text === undefined) throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON`);
+    const text = JSON.stringify(checked(chunk, "The chunk"));
     if (text.length > MAX_CHUNK_CHARS) {
       throw new TypeError(`Chunk too large: expected at most ${MAX_CHUNK_CHARS} characters`);
     }
@@ -1266,12 +1447,16 @@ class Steps {
   }
 
   methods({ batch, node }) {
-    const member = (name, args = [], options = {}) => this.#use({ kind: "member", class: name, args, options });
+    const member = async (name, args = [], options = {}) => {
+      checkArgs(args, "args");
+      return await this.#use(checked({ kind: "member", class: name, args, options: optionsOf(options) }, ""));
+    };
     return {
-      step: (name, run, options) => this.#use({ kind: "step", name, options }, run),
-      sleep: (name, duration) => this.#use({ kind: "sleep", name, duration }),
-      waitFor: (name, options) => this.#use({ kind: "wait", name, options }),
-      run: (name, child, args = [], options = {}) => this.#use({ kind: "child", name, class: child, args, options }),
+      step: (name, run, options) => this.#useStep({ kind: "step", name, options }, run),
+      sleep: (name, duration) => this.#useStep({ kind: "sleep", name, duration }),
+      waitFor: (name, options) => this.#useStep({ kind: "wait", name, options }),
+      run: (name, child, args = [], options = {}) =>
+        this.#useStep({ kind: "child", name, class: child, args, options }),
       each: (...args) => this.#each(...args),
       batch: batch === undefined ? undefined : { id: batch, add: member },
       flow: node === undefined
@@ -1280,11 +1465,20 @@ class Steps {
     };
   }
 
+  /** Sends a request for a step. One that JSON can't hold is misuse of the step. */
+  async #useStep({ options, ...given }, part) {
+    if (given.kind === "step" && typeof part !== "function") {
+      throw new StepError(`Step "${given.name}" has no function to run: expected a function, got ${show(part)}`);
+    }
+    const request = asStep(() => {
+      if ("args" in given) checkArgs(given.args, "args");
+      return checked({ ...defined(given), ...(options !== undefined && { options: optionsOf(options) }) }, "");
+    });
+    return await this.#use(request, part);
+  }
+
   /** Sends a request. If the server asks for the program's part of a step, runs it, and sends its result. */
   async #use(request, part) {
-    if (request.kind === "step" && typeof part !== "function") {
-      throw new TypeError(`Step "${request.name}" isn't a function: expected ctx.step(name, () => …)`);
-    }
     const body = { call: ++this.#calls, ...request };
     let answer = await this.#ask(body);
     let thrown;
@@ -1292,6 +1486,7 @@ class Steps {
       let result;
       try {
         const value = await this.#runPart(answer.run, part);
+        if (value !== undefined) asStep(() => checked(value, `The result of step "${request.name}"`));
         result = { end: "succeeded", ...(value !== undefined && { result: value }) };
       } catch (error) {
         thrown = error;
@@ -1305,6 +1500,7 @@ class Steps {
     if (name === "StepFailed" || name === "ChildFailed") {
       throw Object.assign(new StepFailed(message), { name, cause: thrown });
     }
+    if (thrown === undefined) throw new StepError(message, { kind: name });
     throw thrown?.name === name ? thrown : Object.assign(new Error(message), { name, cause: thrown });
   }
 
@@ -1334,13 +1530,13 @@ class Steps {
   }
 
   async #each(name, source, run, { cursor } = {}) {
-    let after = await this.#use({ kind: "cursor", name });
+    let after = await this.#useStep({ kind: "cursor", name });
     let count = 0;
     let stored = { count, at: performance.now() };
     const store = async () => {
       if (count === stored.count) return;
       stored = { count, at: performance.now() };
-      await this.#use({ kind: "cursor", name, cursor: after });
+      await this.#useStep({ kind: "cursor", name, cursor: after });
     };
     try {
       for await (const item of await source(after)) {
@@ -1379,7 +1575,8 @@ function refusedOutcome({ token }, { message }) {
   return { token, end: "failed", error: { class: "JobsError", message: `The server refused its end: ${message}` } };
 }
 
-function show(value) {
+/** Returns a value of a log line, or of a cause. */
+function fieldText(value) {
   try {
     const text = typeof value === "number" ? undefined : JSON.stringify(value);
     return (text ?? String(value)).slice(0, MAX_SHOWN_CHARS);
@@ -1401,7 +1598,7 @@ function fieldsOf(fields) {
     name.slice(0, MAX_SHOWN_CHARS),
     typeof value === "boolean" || Number.isFinite(value)
       ? value
-      : (typeof value === "string" ? value.slice(0, MAX_LINE_CHARS) : show(value)),
+      : (typeof value === "string" ? value.slice(0, MAX_LINE_CHARS) : fieldText(value)),
   ]));
 }
 
@@ -1446,7 +1643,7 @@ function causesOf(error) {
     cause = cause.cause
   ) {
     const name = typeof cause.name === "string" ? `${cause.name}: ` : "";
-    lines.push(`caused by ${name}${cause.message ?? show(cause)}`.slice(0, MAX_CAUSE_CHARS));
+    lines.push(`caused by ${name}${cause.message ?? fieldText(cause)}`.slice(0, MAX_CAUSE_CHARS));
   }
   return lines;
 }

@@ -13,6 +13,7 @@ lost answer stores its jobs once.
 """
 
 import asyncio
+import collections.abc
 import contextlib
 import datetime
 import difflib
@@ -24,6 +25,7 @@ import math
 import os
 import platform
 import random
+import re
 import signal
 import socket
 import sys
@@ -50,6 +52,7 @@ _MAX_SILENCE = 45.0
 # The part of an unexpected reply that an error shows.
 _SHOWN = 100
 _TRANSIENT = frozenset((408, 429, 500, 502, 503, 504))
+_WRONG_TOKEN = "unauthenticated"
 # A server that has failed this often in a row is left for the next one.
 _MAX_FAILURES = 2
 
@@ -60,9 +63,9 @@ class JobsError(Exception):
     """The API rejected a request, or is unreachable.
 
     code: "invalid", "conflict" (a unique lock, a throttle or a batch refuses
-    the job), "forbidden", "rate_limited", "unavailable", "unreachable",
-    "redirected" (the URL is wrong), "invalid_reply" (the server isn't the API
-    of jobs), …
+    the job), "unauthenticated" (the token is wrong), "forbidden",
+    "rate_limited", "unavailable", "unreachable", "redirected" (the URL is
+    wrong), "invalid_reply" (the server isn't the API of jobs), …
     status: HTTP's status code; None if there was no answer.
     field: the field that is wrong, or None.
     """
@@ -73,7 +76,8 @@ class JobsError(Exception):
         self.status = status
         self.field = field
         self.retry_after: Optional[float] = None
-        self.is_transient = status is None or status in _TRANSIENT
+        # After many wrong tokens, a further one is status 429. Waiting doesn't make it right.
+        self.is_transient = status is None or status in _TRANSIENT and code != _WRONG_TOKEN
 
 
 class JobsWarning(UserWarning):
@@ -159,7 +163,8 @@ class JobsClient:
     def push(self, class_: str, args: Iterable[Any] = (), **options: Any) -> Dict[str, Any]:
         """Pushes one job, and returns {"jid": …, "existed": …, "replaced": …}.
 
-        Raises JobsError with the code "conflict" if its unique lock, throttle or batch refuses it.
+        Raises JobsError with the code "conflict" if its unique lock, throttle or batch refuses it, and TypeError for a value that JSON
+        can't hold, with its path.
 
         Options, with the types and defaults of docs/reference/job-options.md:
 
@@ -178,7 +183,7 @@ class JobsClient:
         jid, id, within, created_at: its ID; with id, a later push returns the first jid
         fields: additional fields, which the payload keeps
         """
-        job = _request_of({**options, "class": class_, "args": list(args)})
+        job = _request_of({**options, "class": class_, "args": args})
         # The job's own id has the same effect as the header, and may contain characters that a header can't.
         key = str(uuid.uuid4()) if job.get("id") is None else None
         answer = self._push_once(job, key, _is_pushed)
@@ -195,8 +200,8 @@ class JobsClient:
         throttle's refusal has "retryInMs".
         """
         batch: List[Dict[str, Any]] = []
-        for job in jobs:
-            batch.append(_request_of(job))
+        for i, job in enumerate(jobs):
+            batch.append(_request_of(job, f"jobs[{i}]"))
             if len(batch) == _BATCH:
                 yield from self._push_batch(batch)
                 batch = []
@@ -213,9 +218,13 @@ class JobsClient:
 
         If the block raises an error, the batch is abandoned. Needs a token of the role push, work or operator without limits.
 
-        Options: name, tags, notify, closeWithin, keepFor, parent; the callbacks success, complete, death and abandoned.
+        Options: name, tags, notify, close_within, keep_for, parent; the callbacks success, complete, death and abandoned.
         """
-        answer = self._send("POST", "/batches", options, str(uuid.uuid4()), _is_opened)
+        request = {
+            name: _request_of(value, name) if isinstance(value, dict) and "class" in value else value
+            for name, value in _spelled(options, "batch").items()
+        }
+        answer = self._send("POST", "/batches", _checked(request, ""), str(uuid.uuid4()), _is_opened)
         _warn(answer, 4)
         path = f"/batches/{urllib.parse.quote(answer['id'], safe='')}/close"
         batch = OpenBatch(answer["id"], self.push_many)
@@ -226,7 +235,7 @@ class JobsClient:
             try:
                 self._send("POST", path, {"abandon": True}, None, _any_reply)
             except JobsError:
-                pass  # The server abandons it after closeWithin.
+                pass  # The server abandons it after close_within.
             raise
         self._send("POST", path, {}, None, _any_reply)
 
@@ -251,10 +260,11 @@ class JobsClient:
         Returns the jid of the job; None if the signal is kept. Needs a token of the role signal or operator. Isn't repeated after a
         lost reply, since it might arrive twice.
 
-        Options: keep=False refuses a key that no job waits for; keepFor: how long it is kept.
+        Options: keep=False refuses a key that no job waits for; keep_for: how long it is kept.
         """
         path = f"/signals/{urllib.parse.quote(key, safe='')}"
-        return self._send("POST", path, {**options, "data": data}, None, _any_reply, retries=0).get("reached")
+        body = _checked({**_spelled(options, "signal"), "data": data}, "")
+        return self._send("POST", path, body, None, _any_reply, retries=0).get("reached")
 
     def result(self, jid: str, timeout: float = 60) -> Optional[Dict[str, Any]]:
         """Waits until a job has ended, and returns its record; None if it hasn't ended in time."""
@@ -422,7 +432,7 @@ class OpenBatch:
         """Adds a job. Options are those of JobsClient.push."""
         if self._is_closed:
             raise RuntimeError(f'Cannot add to batch "{self.id}": it is closed; open another one')
-        self._jobs.append({**options, "class": class_, "args": list(args), "batch": self.id})
+        self._jobs.append(_request_of({**options, "class": class_, "args": args, "batch": self.id}))
         if len(self._jobs) >= _BATCH:
             self._flush()
 
@@ -557,13 +567,139 @@ class _HTTPSHandler(urllib.request.HTTPSHandler):
         return self.do_open(_HTTPSConnection, request)
 
 
-def _request_of(job: Dict[str, Any]) -> Dict[str, Any]:
-    """Returns a job as the API takes it: Python's keyword is "in_", and times become text."""
+def _request_of(job: Dict[str, Any], path: str = "") -> Dict[str, Any]:
+    """Returns a job as the API takes it: Python's keyword is "in_", and times become text.
+
+    path: that of the job, for errors. Raises TypeError for arguments that aren't a list, and for a value that JSON can't hold.
+    """
+    if not isinstance(job, collections.abc.Mapping):
+        raise TypeError(f'{path} is {_shown(job)}; expected a job, such as {{"class": "Mail", "args": [1]}}')
     request = {("in" if name == "in_" else name): value for name, value in job.items()}
     at = request.get("at")
     if isinstance(at, datetime.datetime):
         request["at"] = at.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return request
+    if "args" in request:
+        request["args"] = _list_of(request["args"], _member(path, "args"))
+    return _checked(request, path)
+
+
+# Options whose names in the API aren't spelled as Python's.
+_SPELLED = {"close_within": "closeWithin", "keep_for": "keepFor", "give_up_after": "giveUpAfter"}
+
+
+def _spelled(options: Dict[str, Any], where: str) -> Dict[str, Any]:
+    """Returns options under their names in the API."""
+    for name, spelled in _SPELLED.items():
+        if spelled in options:
+            raise TypeError(f'Unknown option "{spelled}" of {where}: did you mean "{name}"?')
+    return {_SPELLED.get(name, name): value for name, value in options.items()}
+
+
+def _spelled_back(text: str) -> str:
+    """Returns a text of the server with the names of options as Python has them."""
+    for name, spelled in _SPELLED.items():
+        text = text.replace(spelled, name)
+    return text.replace("{ each: id }", "each=id")
+
+
+# JSON. Python's encoder changes keys that aren't texts, and its errors name no path.
+
+# The deepest value that a worker performs.
+_MAX_LEVELS = 100
+_HALF = re.compile("[\ud800-\udfff]")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*\Z")
+_LIST = 'expected a list of the handler\'s arguments, such as ["ada@example.com"]'
+
+
+def _list_of(args: Any, path: str) -> List[Any]:
+    """Returns arguments as a list. Raises TypeError for a text, whose letters would be the arguments, and what has no order."""
+    if isinstance(args, (list, tuple)):
+        return list(args)
+    is_one = isinstance(args, (str, bytes, bytearray, collections.abc.Mapping, collections.abc.Set))
+    if is_one or not isinstance(args, collections.abc.Iterable):
+        raise TypeError(f"{path} is {_shown(args)}; {_LIST}")
+    return list(args)
+
+
+def _checked(value: Any, path: str) -> Any:
+    """Returns a value that JSON can hold. Raises TypeError for another one."""
+    problem = _problem(value, path)
+    if problem is not None:
+        raise TypeError(problem)
+    return value
+
+
+def _problem(value: Any, path: str) -> Optional[str]:
+    """Returns what JSON can't hold in a value, in one line with its path; None if it holds all of it."""
+    found = _unfit(value, ())
+    if found is None:
+        return None
+    steps, what, expected = found
+    for step in steps:
+        path = f"{path}[{step}]" if isinstance(step, int) else _member(path, step)
+    return f"{path} {what}; expected {expected}"
+
+
+def _member(path: str, name: str) -> str:
+    if not _NAME.match(name):
+        return f"{path}[{json.dumps(name)}]"
+    return f"{path}.{name}" if path else name
+
+
+def _unfit(value: Any, around: Any) -> Any:
+    """Returns the steps to what JSON can't hold, what that is, and what is expected; None without any."""
+    if value is None or isinstance(value, int):
+        return None
+    if isinstance(value, str):
+        if value.isascii() or not _HALF.search(value):
+            return None
+        return [], f"is {_shown(value)}", "text without half characters"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else ([], f"is {value!r}", "a finite number, or None")
+    if not isinstance(value, (dict, list, tuple)):
+        return [], f"is {_shown(value)}", _json_value(value)
+    if any(one is value for one in around):
+        return [], f"is the {type(value).__name__} around it", "a value that does not contain itself"
+    if len(around) >= _MAX_LEVELS:
+        return [], f"is {_shown(value)}", f"at most {_MAX_LEVELS} levels of lists and dictionaries"
+    inner = (*around, value)
+    is_dict = isinstance(value, dict)
+    for step, item in value.items() if is_dict else enumerate(value):
+        if is_dict and not isinstance(step, str):
+            return [], f"has the key {_shown(step)}", "keys that are texts"
+        found = _unfit(item, inner)
+        if found is not None:
+            return [step, *found[0]], found[1], found[2]
+    return None
+
+
+def _shown(value: Any) -> str:
+    """Returns a value in one line."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # Of the value's class.
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _json_value(value: Any) -> str:
+    """Returns what is expected in place of a value."""
+    if inspect.isawaitable(value):
+        return "a JSON value: await it"
+    for types, instead in (
+        ((datetime.date, datetime.time), "value.isoformat()"),
+        (datetime.timedelta, "value.total_seconds()"),
+        ((bytes, bytearray, memoryview), "its bytes in base64"),
+        ((set, frozenset, collections.abc.Iterator), "list(value)"),
+        (uuid.UUID, "str(value)"),
+    ):
+        if isinstance(value, types):
+            return f"a JSON value, such as {instead}"
+    if type(value).__name__ == "Decimal":
+        return "a JSON value, such as str(value)"
+    if callable(value):
+        return "a JSON value: text, number, True, False, None, list or dict"
+    return "a JSON value: a dict with its data, or a key to find it by"
 
 
 def _token_of(token: Optional[str]) -> str:
@@ -599,14 +735,23 @@ def _foreign(url: str, status: int, reason: str, type_: Optional[str]) -> JobsEr
 
 
 def _error_of(url: str, error: urllib.error.HTTPError) -> JobsError:
-    result = _foreign(url, error.code, str(error.reason), error.headers.get("content-type"))
     try:
-        details = json.loads(error.read())["error"]
-        if isinstance(details["message"], str) and isinstance(details["code"], str):
-            result = JobsError(details["message"], details["code"], error.code, details.get("field"))
-    except (ValueError, KeyError, TypeError, RecursionError, OSError, http.client.HTTPException):
-        pass  # A proxy's page.
-    retry_after = error.headers.get("retry-after", "")
+        value = json.loads(error.read())
+    except (ValueError, RecursionError, OSError, http.client.HTTPException):
+        value = None  # A proxy's page.
+    return _refusal(url, error.code, str(error.reason), error.headers, value)
+
+
+def _refusal(url: str, status: int, reason: str, headers: Any, value: Any) -> JobsError:
+    """Returns the error of a reply: the API's, or that of a server in its place."""
+    details = value.get("error") if isinstance(value, dict) else None
+    if isinstance(details, dict) and isinstance(details.get("message"), str) and isinstance(details.get("code"), str):
+        field = details.get("field")
+        shown = _spelled_back(field) if isinstance(field, str) else None
+        result = JobsError(_spelled_back(details["message"]), details["code"], status, shown)
+    else:
+        result = _foreign(url, status, reason, headers.get("content-type"))
+    retry_after = headers.get("retry-after") or ""
     if retry_after.isascii() and retry_after.isdigit():
         result.retry_after = min(60.0, float(retry_after))
     return result
@@ -663,7 +808,7 @@ class Snooze(Exception):
 
     def __init__(self, delay: Any):
         super().__init__(f"Again in {delay}")
-        self.delay = delay
+        self.delay = _checked(delay, "delay")
 
 
 class Aborted(Exception):
@@ -707,6 +852,15 @@ class StepError(Exception):
         self.kind = kind
 
 
+@contextlib.contextmanager
+def _in_step() -> Iterator[None]:
+    """Makes a value that JSON can't hold the error of a step."""
+    try:
+        yield
+    except TypeError as error:
+        raise StepError("StepError", str(error)) from None
+
+
 class AttemptEnded(BaseException):
     """Ends an attempt whose job sleeps, waits, or continues elsewhere. Don't catch it."""
 
@@ -732,7 +886,8 @@ class Batch:
 
     def add(self, class_: str, args: Any = (), **options: Any) -> Any:
         """Returns the jid; None if another job holds the unique lock."""
-        return self._use({"kind": "member", "class": class_, "args": list(args), "options": _request_of(options)})
+        request = {"kind": "member", "class": class_, "args": _list_of(args, "args"), "options": _request_of(options)}
+        return self._use(_checked(request, ""))
 
 
 class Flow:
@@ -835,23 +990,25 @@ class JobContext:
         """
         if not callable(run):
             raise StepError("StepError", f"Step {name!r} has no function to run: expected a function, got {run!r}"[:_MAX_LINE])
-        return self._use({"kind": "step", "name": name, "options": options}, run)
+        return self._use_step({"kind": "step", "name": name, "options": options}, run)
 
     def sleep(self, name: str, duration: Any) -> Any:
         """Continues the job after a time: seconds, or a text such as "2h". Ends the attempt."""
-        return self._use({"kind": "sleep", "name": name, "duration": duration})
+        return self._use_step({"kind": "sleep", "name": name, "duration": duration})
 
     def wait_for(self, name: str, key: str, timeout: Any, **options: Any) -> Any:
         """Continues the job with the data of a signal, or with None after the timeout. Ends the attempt."""
-        return self._use({"kind": "wait", "name": name, "options": {"key": key, "timeout": timeout, **options}})
+        return self._use_step({"kind": "wait", "name": name, "options": {"key": key, "timeout": timeout, **options}})
 
     def run(self, name: str, class_: str, args: Any = (), **options: Any) -> Any:
         """Runs another job, and continues with its result. Ends the attempt.
 
-        options: those of a push, and giveUpAfter.
+        options: those of a push, and give_up_after.
         """
-        child = {"class": class_, "args": list(args), "options": _request_of(options)}
-        return self._use({"kind": "child", "name": name, **child})
+        with _in_step():
+            child = {"class": class_, "args": _list_of(args, "args")}
+            child["options"] = _request_of(_spelled(options, f'step "{name}"'))
+        return self._use_step({"kind": "child", "name": name, **child})
 
     def each(self, name: str, source: Callable[[Any], Any], run: Callable[[Any], Any], cursor: Any = None) -> Any:
         """Calls a function for each item. A later attempt continues after the last item that was done.
@@ -860,8 +1017,8 @@ class JobContext:
         cursor: returns the cursor after an item. Default: the number of items done.
         Returns the number of items of this attempt.
         """
-        loop = _Loop(name, self._use, cursor)
-        loop.begin(self._use({"kind": "cursor", "name": name}))
+        loop = _Loop(name, self._use_step, cursor)
+        loop.begin(self._use_step({"kind": "cursor", "name": name}))
         try:
             for item in source(loop.after):
                 run(item)
@@ -874,6 +1031,11 @@ class JobContext:
         loop.store()
         return loop.count
 
+    def _use_step(self, request: Dict[str, Any], part: Optional[Callable[[Step], Any]] = None) -> Any:
+        with _in_step():
+            _checked(request, "")
+        return self._use(request, part)
+
     def _use(self, request: Dict[str, Any], part: Optional[Callable[[Step], Any]] = None) -> Any:
         """Sends a request. If the server asks for the program's part of a step, runs it, and sends its result."""
         body = self._numbered(request)
@@ -881,7 +1043,7 @@ class JobContext:
         error: Optional[BaseException] = None
         if "run" in answer and part is not None:
             try:
-                result = _succeeded(part(Step(answer["run"])))
+                result = _succeeded(request["name"], part(Step(answer["run"])))
             except Exception as thrown:
                 result, error = _outcome_of(thrown), thrown
             answer = self._send({**body, "result": result})
@@ -952,7 +1114,7 @@ class _Stream:
         self._is_closed = False
 
     def write(self, chunk: Any) -> None:
-        text = json.dumps(chunk, allow_nan=False)
+        text = json.dumps(_checked(chunk, "The chunk"))
         if len(text) > _MAX_CHUNK:
             raise TypeError(f"Chunk too large: expected at most {_MAX_CHUNK} characters of JSON")
         with self._lock:
@@ -1008,15 +1170,15 @@ class _AsyncContext(JobContext):
                 limit = answer["run"].get("timeoutMs")
                 if inspect.isawaitable(value):
                     value = await asyncio.wait_for(value, None if limit is None else limit / 1000)
-                result = _succeeded(value)
+                result = _succeeded(request["name"], value)
             except Exception as thrown:
                 result, error = _outcome_of(thrown), thrown
             answer = await ask(None, self._send, {**body, "result": result})
         return _value_of(answer, error)
 
     async def each(self, name: str, source: Callable[[Any], Any], run: Callable[[Any], Any], cursor: Any = None) -> Any:
-        loop = _Loop(name, self._use, cursor)
-        loop.begin(await self._use({"kind": "cursor", "name": name}))
+        loop = _Loop(name, self._use_step, cursor)
+        loop.begin(await self._use_step({"kind": "cursor", "name": name}))
         try:
             items = source(loop.after)
             async for item in items if hasattr(items, "__aiter__") else _async_items(items):
@@ -1071,8 +1233,9 @@ class _Loop:
         return self._use({"kind": "cursor", "name": self._name, "cursor": self.after})
 
 
-def _succeeded(value: Any) -> Dict[str, Any]:
-    json.dumps(value, allow_nan=False)  # Raises here, where the part is to blame.
+def _succeeded(step: str, value: Any) -> Dict[str, Any]:
+    with _in_step():
+        _checked(value, f'The result of step "{step}"')
     return {"end": "succeeded", **({} if value is None else {"result": value})}
 
 
@@ -1087,7 +1250,7 @@ def _value_of(answer: Dict[str, Any], error: Optional[BaseException]) -> Any:
         raise StepFailed(failed["class"], failed["message"]) from error
     if error is not None:
         raise error
-    raise StepError(failed["class"], failed["message"].replace("{ each: id }", "each=id"))
+    raise StepError(failed["class"], _spelled_back(failed["message"]))
 
 
 def job(name: Optional[str] = None, **options: Any) -> Callable[[Any], Any]:
@@ -1146,6 +1309,7 @@ class Worker:
     ):
         _refuse_unknown(unknown, "Worker", _WORKER_OPTIONS)
         self._handlers = _named(handlers)
+        self._classes = {name: _request_of(getattr(one, "jobs_options", {}), name) for name, one in self._handlers.items()}
         if isinstance(concurrency, bool) or not isinstance(concurrency, int) or not 1 <= concurrency <= 1000:
             raise ValueError(f"Invalid concurrency {concurrency!r}: expected a whole number from 1 to 1000")
         for name, value in (("queues", queues), ("labels", labels)):
@@ -1291,7 +1455,6 @@ class Worker:
                 self._lock.notify_all()
 
     def _register(self, line: "_Line") -> None:
-        classes = {name: getattr(handler, "jobs_options", {}) for name, handler in self._handlers.items()}
         body: Dict[str, Any] = {
             "protocol": _PROTOCOL,
             "runtime": f"python {platform.python_version()}",
@@ -1300,7 +1463,7 @@ class Worker:
             "pid": os.getpid(),
             "nonce": self._nonce,
             "concurrency": self._concurrency,
-            "classes": {name: _request_of(options) for name, options in classes.items()},
+            "classes": self._classes,
         }
         if self._queues:
             body["queues"] = list(self._queues)
@@ -1325,7 +1488,7 @@ class Worker:
         for token in [token for token in self._running if token not in left]:
             self._abort(token, "LeaseLost")
             self._running.pop(token, None)
-        self._say("info", "Started", worker=self._id, classes=" ".join(classes))
+        self._say("info", "Started", worker=self._id, classes=" ".join(self._classes))
 
     def _take_loop(self) -> None:
         line = self._take_line
@@ -1443,7 +1606,7 @@ class Worker:
     def _succeeded(self, context: JobContext, result: Any) -> None:
         outcome: Dict[str, Any] = {"end": "succeeded"}
         if result is not None:
-            size = len(json.dumps(result, allow_nan=False))
+            size = len(json.dumps(_checked(result, "The result")))
             if size <= _MAX_RESULT:
                 outcome["result"] = result
             else:
@@ -1584,11 +1747,12 @@ class Worker:
 
     def _repeat(self, line: "_Line", run: Callable[[], Dict[str, Any]]) -> Dict[str, Any]:
         failures = 0
+        again = ""
         while True:
             try:
                 answer = run()
                 if failures:
-                    self._say("info", "Server reached again")
+                    self._say("info", again)
                 return answer
             except JobsError as error:
                 # Once this worker has registered, a reply that isn't the API's is a proxy's in between, which passes.
@@ -1599,8 +1763,12 @@ class Worker:
                     raise
                 if self._is_done or line is self._take_line and self._is_stopping:
                     return {}
-                if failures == 0:
+                if failures == 0 and error.status is None:
+                    again = "Server reached again"
                     self._say("warn", "Server not reached, retrying", error=str(error))
+                elif failures == 0:
+                    again = "Server accepts requests again"
+                    self._say("warn", "Server refused a request, retrying", status=error.status, error=str(error))
                 delay = error.retry_after or min(5.0, 0.2 * 2**failures) * random.uniform(0.5, 1)
             failures += 1
             time.sleep(delay)
@@ -1671,11 +1839,8 @@ class _Line:
                 return fields
         if 300 <= response.status < 400:
             raise _redirected(where, path, response.status, response.headers.get("location"))
-        details = fields.get("error")
-        if isinstance(details, dict) and isinstance(details.get("message"), str):
-            raise JobsError(details["message"], str(details.get("code")), response.status, details.get("field"))
         if response.status >= 300:
-            raise _foreign(where, response.status, response.reason, response.headers.get("content-type"))
+            raise _refusal(where, response.status, response.reason, response.headers, value)
         shown = json.dumps(text[:_SHOWN].decode("utf-8", "replace"), ensure_ascii=False)
         reason = f"with {shown}: expected a reply of the API of jobs, check the URL"
         raise JobsError(f"{where} answered {response.status} {reason}", "invalid_reply", response.status)

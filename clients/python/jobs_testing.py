@@ -13,7 +13,7 @@ import json
 import urllib.parse
 from typing import Any, Dict, Iterable, List, Optional
 
-from jobs_client import JobsClient, JobsError, Worker
+from jobs_client import JobsClient, JobsError, Worker, _request_of
 
 __all__ = ["FakeJobs"]
 
@@ -51,8 +51,8 @@ class FakeJobs:
         "dead" or "snoozed".
         """
         jid = options.get("jid") or self._next_jid()
-        payload = {"class": class_, "args": list(args), "queue": "default", **options, "jid": jid}
-        raw = json.dumps(payload, allow_nan=False)
+        payload = {"queue": "default", **_request_of({**options, "class": class_, "args": args}), "jid": jid}
+        raw = json.dumps(payload)
         given = {"token": jid, "payload": raw, "queue": payload["queue"], "attempt": attempt, "receipt": "", "jid": jid}
         given["class"] = payload.get("wrapped") or class_
         given["batch"] = payload.get("batch")

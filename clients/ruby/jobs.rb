@@ -19,6 +19,7 @@ require "monitor"
 require "net/http"
 require "openssl"
 require "securerandom"
+require "set"
 require "socket"
 require "time"
 require "timeout"
@@ -30,11 +31,13 @@ module Jobs
 
   # The API rejected a request, or is unreachable.
   #
-  # code: "invalid", "conflict" (a unique lock, a throttle or a batch refuses the job), "forbidden", "rate_limited",
-  # "unavailable", "unreachable", "redirected" (the URL is wrong), "invalid_reply" (the server isn't the API of jobs), …
+  # code: "invalid", "conflict" (a unique lock, a throttle or a batch refuses the job), "unauthenticated" (the token is wrong),
+  # "forbidden", "rate_limited", "unavailable", "unreachable", "redirected" (the URL is wrong), "invalid_reply" (the server isn't the
+  # API of jobs), …
   # status: HTTP's status code; nil if there was no answer. field: the invalid field, or nil.
   class Error < StandardError
     TRANSIENT = [408, 429, 500, 502, 503, 504].freeze
+    WRONG_TOKEN = "unauthenticated"
 
     attr_reader :code, :status, :field, :retry_after
 
@@ -44,7 +47,8 @@ module Jobs
       @status = status
       @field = field
       @retry_after = retry_after
-      @transient = transient.nil? ? status.nil? || TRANSIENT.include?(status) : transient
+      # After many wrong tokens, a further one is status 429. Waiting doesn't make it right.
+      @transient = transient.nil? ? status.nil? || TRANSIENT.include?(status) && code != WRONG_TOKEN : transient
     end
 
     def transient?
@@ -66,6 +70,7 @@ module Jobs
     def initialize(delay)
       super("Again in #{delay}")
       @delay = Json.seconds(delay)
+      Json.check(@delay, "delay")
     end
   end
 
@@ -123,7 +128,9 @@ module Jobs
     end
 
     def add(class_name, args = [], **options)
-      @context.use(kind: "member", class: class_name.to_s, args: args, options: Json.request(options))
+      request = { kind: "member", class: class_name.to_s, args: Json.list(args, "args"), options: Json.request(options) }
+      Json.check(request, "")
+      @context.use(request)
     end
   end
 
@@ -189,28 +196,40 @@ module Jobs
     end
   end
 
-  # JSON texts. The library's generator writes any object as a text, which no handler expects.
+  # JSON texts. The library's generator writes any object as a text, which no handler expects. A Symbol is written as a text, too.
   module Json
+    # The deepest value that a worker performs.
+    MAX_LEVELS = 100
+    MAX_SHOWN = 100
+    NAME = /\A[A-Za-z_$][\w$]*\z/.freeze
+    # Options whose names in the API aren't spelled as Ruby's.
+    SPELLED = { close_within: "closeWithin", keep_for: "keepFor", give_up_after: "giveUpAfter" }.freeze
+
     def self.text(value, path = "")
       check(value, path)
-      JSON.generate(value)
+      generate(value)
     end
 
+    # Returns the text of a value that was checked. The library's own limit counts what is around it, too.
+    def self.generate(value)
+      JSON.generate(value, max_nesting: 0)
+    end
+
+    # Raises ArgumentError, in one line with its path, for a value that JSON can't hold.
     def self.check(value, path)
-      case value
-      when nil, true, false, Integer, Symbol then nil
-      when String then refuse(value, path, "text in UTF-8") unless value.encode(Encoding::UTF_8).valid_encoding?
-      when Float then refuse(value, path, "a finite number") unless value.finite?
-      when Array then value.each_with_index { |item, i| check(item, "#{path}[#{i}]") }
-      when Hash
-        value.each do |key, item|
-          refuse(key, path, "keys that are texts") unless key.is_a?(String) || key.is_a?(Symbol)
-          check(item, path.empty? ? key.to_s : "#{path}.#{key}")
-        end
-      else refuse(value, path, "a JSON value, such as its to_s or to_h")
-      end
-    rescue EncodingError
-      refuse(value, path, "text in UTF-8")
+      steps, what, expected = unfit(value, [])
+      return unless steps
+
+      at = steps.reduce(path) { |before, step| step.is_a?(Integer) ? "#{before}[#{step}]" : member(before, step) }
+      raise ArgumentError, "#{at} #{what}; expected #{expected}"
+    end
+
+    # Returns arguments as an Array. A text isn't one, nor is what has no order.
+    def self.list(args, path)
+      one = args.is_a?(Hash) || args.is_a?(Struct) || !args.is_a?(Enumerable)
+      return args.to_a unless one && !args.respond_to?(:to_ary)
+
+      raise ArgumentError, "#{path} is #{show(args)}; expected an array of the handler's arguments, such as [\"ada@example.com\"]"
     end
 
     # A duration of ActiveSupport in seconds; anything else as it is.
@@ -218,18 +237,102 @@ module Jobs
       value.respond_to?(:in_seconds) ? value.to_f : value
     end
 
-    # Returns a job as the API takes it: times become texts, durations seconds.
-    def self.request(job)
+    # Returns a job as the API takes it: times become texts, durations seconds. path: that of the job, for errors.
+    def self.request(job, path = "")
+      unless job.respond_to?(:transform_keys)
+        raise ArgumentError, "#{path} is #{show(job)}; expected a job, such as { class: \"Mail\", args: [1] }"
+      end
+
       job = job.transform_keys(&:to_s)
       at = job["at"]
       isnt_time = at.nil? || at.is_a?(String) || at.is_a?(Numeric) || !at.respond_to?(:to_time)
       job["at"] = at.to_time.utc.iso8601(6) unless isnt_time
+      job["args"] = list(job["args"], member(path, "args")) if job.key?("args")
       job.each { |name, value| job[name] = seconds(value) unless name == "args" }
+      check(job, path)
+      job
     end
 
-    def self.refuse(value, path, expected)
-      shown = value.is_a?(String) ? value.dump[0, 80] : value.is_a?(Float) ? value.to_s : "a #{value.class}"
-      raise ArgumentError, "#{path} is #{shown}; expected #{expected}"
+    # Returns options under their names in the API.
+    def self.spelled(options, where)
+      wrong = SPELLED.find { |_, name| options.key?(name.to_sym) }
+      raise ArgumentError, "Unknown option \"#{wrong[1]}\" of #{where}: did you mean \"#{wrong[0]}\"?" if wrong
+
+      options.transform_keys { |name| SPELLED.fetch(name, name) }
+    end
+
+    # Returns a text of the server with the names of options as Ruby has them.
+    def self.spelled_back(text)
+      SPELLED.reduce(text.sub("{ each: id }", "each: id")) { |before, (name, spelled)| before.gsub(spelled, name.to_s) }
+    end
+
+    def self.member(path, name)
+      return "#{path}[#{name.to_s.to_json}]" unless name.match?(NAME)
+
+      path.empty? ? name.to_s : "#{path}.#{name}"
+    end
+
+    # Returns the steps to what JSON can't hold, what that is, and what is expected; nil without any.
+    def self.unfit(value, around)
+      case value
+      when nil, true, false, Integer, Symbol then nil
+      when String then bad(value, "text in UTF-8, or its bytes in base64") unless utf8?(value)
+      when Float then bad(value, "a finite number, or nil") unless value.finite?
+      when Array, Hash then unfit_within(value, around)
+      else bad(value, json_value(value))
+      end
+    end
+
+    def self.unfit_within(value, around)
+      return [[], "is the #{value.class} around it", "a value that does not contain itself"] if around.any? { |one| one.equal?(value) }
+      return bad(value, "at most #{MAX_LEVELS} levels of arrays and hashes") if around.size >= MAX_LEVELS
+
+      inner = [*around, value]
+      each_member(value) do |step, item|
+        unless step.is_a?(String) || step.is_a?(Symbol) || value.is_a?(Array)
+          return [[], "has the key #{show(step)}", "keys that are texts"]
+        end
+
+        steps, what, expected = unfit(item, inner)
+        return [[step, *steps], what, expected] if steps
+      end
+      nil
+    end
+
+    def self.each_member(value, &block)
+      return value.each(&block) if value.is_a?(Hash)
+
+      value.each_with_index { |item, i| yield i, item }
+    end
+
+    def self.bad(value, expected)
+      [[], "is #{show(value)}", expected]
+    end
+
+    def self.utf8?(text)
+      text.encode(Encoding::UTF_8).valid_encoding?
+    rescue EncodingError
+      false
+    end
+
+    # Returns a value in one line. An object may have secrets in its members.
+    def self.show(value)
+      text = case value
+             when String then value.dump
+             when nil, true, false, Numeric, Symbol, Array, Hash, Time, Range then value.inspect.gsub(/\s+/, " ")
+             else "#{value.class.name.to_s.match?(/\A[AEIOU]/) ? 'an' : 'a'} #{value.class}"
+             end
+      text.size <= MAX_SHOWN ? text : "#{text[0, MAX_SHOWN]}…"
+    end
+
+    def self.json_value(value)
+      instead = case value
+                when Time then "value.iso8601"
+                when Set, Range, Enumerator, Struct then "value.to_a"
+                when Numeric then "value.to_s"
+                else value.respond_to?(:iso8601) ? "value.iso8601" : "its to_s or to_h"
+                end
+      "a JSON value, such as #{instead}"
     end
   end
 
@@ -427,9 +530,9 @@ module Jobs
       after = response["retry-after"].to_s.match?(/\A\d+\z/) ? [60.0, response["retry-after"].to_f].min : nil
       details = value.is_a?(Hash) && value["error"].is_a?(Hash) ? value["error"] : {}
       known = details["message"].is_a?(String) && details["code"].is_a?(String)
-      Error.new(known ? details["message"] : "#{status} #{response.message}",
+      Error.new(known ? Json.spelled_back(details["message"]) : "#{status} #{response.message}",
                 code: known ? details["code"] : "unavailable", status: status,
-                field: known ? details["field"] : nil, retry_after: after)
+                field: known && details["field"].is_a?(String) ? Json.spelled_back(details["field"]) : nil, retry_after: after)
     end
 
     # The error of a redirect, with the URL to use instead if the redirect is to the same path.
@@ -478,10 +581,10 @@ module Jobs
     # Options are those of docs/reference/job-options.md: queue, in, at, retry, unique_for, id, batch, …; fields: additional
     # fields, which the payload keeps.
     def push(class_name, args = [], **options)
-      job = Json.request({ **options, class: class_name.to_s, args: args.to_a })
+      job = Json.request({ **options, class: class_name.to_s, args: args })
       # The job's own id has the same effect as the header, and may contain characters that a header can't.
       key = job["id"].nil? ? SecureRandom.uuid : nil
-      answer = post(Json.text(job), key) { |reply| pushed?(reply) }
+      answer = post(Json.generate(job), key) { |reply| pushed?(reply) }
       { "jid" => answer["jid"], "existed" => answer.fetch("existed", false), "replaced" => answer.fetch("replaced", false) }
     end
 
@@ -490,13 +593,14 @@ module Jobs
     def push_many(jobs, &block)
       return enum_for(:push_many, jobs).to_a unless block
 
+      i = -1
       jobs.each_slice(BATCH) do |batch|
-        requests = batch.map { |job| Json.request({ args: [], **job.transform_keys(&:to_sym) }) }
+        requests = batch.map { |job| Json.request(job, "jobs[#{i += 1}]") }
         complete = lambda do |reply|
           results = reply["results"]
           results.is_a?(Array) && results.size == batch.size && results.all? { |one| result?(one) }
         end
-        post(Json.text(requests, "jobs"), SecureRandom.uuid, &complete)["results"].each(&block)
+        post(Json.generate(requests), SecureRandom.uuid, &complete)["results"].each(&block)
       end
     end
 
@@ -507,13 +611,15 @@ module Jobs
     #   end
     #
     # If the block raises an error, the batch is abandoned. Needs a token of the role push, work or operator without limits.
-    # options: name, tags, notify, closeWithin, keepFor, parent; the callbacks success, complete, death and abandoned.
+    # options: name, tags, notify, close_within, keep_for, parent; the callbacks success, complete, death and abandoned.
     def batch(**options)
       raise ArgumentError, "Missing block: expected jobs.batch(name: …) { |batch| batch.add(…) }" unless block_given?
 
-      text = Json.text(options.transform_values { |value| Json.seconds(value) })
+      request = Json.spelled(options, "batch").to_h do |name, value|
+        [name, value.is_a?(Hash) && value.any? { |key, _| key.to_s == "class" } ? Json.request(value, name.to_s) : Json.seconds(value)]
+      end
       key = SecureRandom.uuid
-      answer = send_post("/batches", text, key: key) { |reply| reply["id"].is_a?(String) && !reply["id"].empty? }
+      answer = send_post("/batches", Json.text(request), key: key) { |reply| reply["id"].is_a?(String) && !reply["id"].empty? }
       tell(answer)
       closing = "/batches/#{escape(answer['id'])}/close"
       batch = OpenBatch.new(answer["id"], self)
@@ -545,9 +651,10 @@ module Jobs
     # the job; nil if the signal is kept. Needs a token of the role signal or operator. Isn't repeated after a lost reply, since it might
     # arrive twice.
     #
-    # options: keep: false refuses a key that no job waits for; keepFor: how long it is kept.
+    # options: keep: false refuses a key that no job waits for; keep_for: how long it is kept.
     def signal(key, data = true, **options)
-      body = Json.text({ **options.transform_values { |value| Json.seconds(value) }, data: data })
+      given = Json.spelled(options, "signal").transform_values { |value| Json.seconds(value) }
+      body = Json.text({ **given.transform_keys(&:to_sym), data: data })
       send_post("/signals/#{escape(key)}", body, retries: 0)["reached"]
     end
 
@@ -628,7 +735,7 @@ module Jobs
     def abandon(closing)
       send_post(closing, '{"abandon":true}')
     rescue Error
-      # The server abandons it after closeWithin.
+      # The server abandons it after close_within.
     end
 
     def escape(text)
@@ -682,7 +789,7 @@ module Jobs
     def add(class_name, args = [], **options)
       raise ArgumentError, "Can't add to batch #{@id.inspect}: it is closed; open another one" if @closed
 
-      @jobs << { **options, class: class_name.to_s, args: args.to_a, batch: @id }
+      @jobs << Json.request({ **options, class: class_name.to_s, args: args, batch: @id })
       flush if @jobs.size >= Client::BATCH
       nil
     end
@@ -745,22 +852,26 @@ module Jobs
     def step(name, **options, &part)
       raise StepError.new("StepError", "Step #{name.inspect} has no block: expected ctx.step(#{name.inspect}) { … }") unless part
 
-      use({ kind: "step", name: name, options: Json.request(options) }, part)
+      use_step({ kind: "step", name: name, options: options.transform_values { |value| Json.seconds(value) } }, part)
     end
 
     # Continues the job after a time: seconds, or a text such as "2h". Ends the attempt.
     def sleep(name, duration)
-      use(kind: "sleep", name: name, duration: Json.seconds(duration))
+      use_step({ kind: "sleep", name: name, duration: Json.seconds(duration) })
     end
 
     # Continues the job with the data of a signal, or with nil after the timeout. Ends the attempt.
     def wait_for(name, key:, timeout:, **options)
-      use(kind: "wait", name: name, options: { key: key, timeout: Json.seconds(timeout), **options })
+      use_step({ kind: "wait", name: name, options: { key: key, timeout: Json.seconds(timeout), **options } })
     end
 
-    # Runs another job, and continues with its result. Ends the attempt. options: those of a push, and giveUpAfter.
+    # Runs another job, and continues with its result. Ends the attempt. options: those of a push, and give_up_after.
     def run(name, class_name, args = [], **options)
-      use(kind: "child", name: name, class: class_name.to_s, args: args, options: Json.request(options))
+      request = in_step do
+        given = Json.request(Json.spelled(options, "step #{name.inspect}"))
+        { kind: "child", name: name, class: class_name.to_s, args: Json.list(args, "args"), options: given }
+      end
+      use_step(request)
     end
 
     # Calls the block for each item. A later attempt continues after the last item that was done.
@@ -768,11 +879,11 @@ module Jobs
     # source: called with a cursor, nil at first; returns the items after it. cursor: returns the cursor after an item; default: the
     # number of items done. Returns the number of items of this attempt.
     def each(name, source, cursor: nil)
-      after = use(kind: "cursor", name: name)
+      after = use_step({ kind: "cursor", name: name })
       count = stored = 0
       at = Jobs.now
       store = lambda do
-        use(kind: "cursor", name: name, cursor: after) if count > stored
+        use_step({ kind: "cursor", name: name, cursor: after }) if count > stored
         stored = count
         at = Jobs.now
       end
@@ -795,10 +906,9 @@ module Jobs
     # Sends a request. If the server asks for the program's part of a step, runs it, and sends its result.
     def use(request, part = nil)
       body = { **report, call: @calls += 1, **request }
-      Json.check(body, "")
       answer = @send_step.call(body)
       if answer["run"] && part
-        outcome, error = outcome_of_part(part, answer["run"])
+        outcome, error = outcome_of_part(part, answer["run"], request[:name])
         answer = @send_step.call({ **body, result: outcome })
       end
       return answer["done"]["value"] if answer["done"]
@@ -806,7 +916,7 @@ module Jobs
       raise StepFailed.new(failed["class"], failed["message"]) if %w[StepFailed ChildFailed].include?(failed["class"])
       raise error if error
 
-      raise StepError.new(failed["class"], failed["message"].sub("{ each: id }", "each: id"))
+      raise StepError.new(failed["class"], Json.spelled_back(failed["message"]))
     end
 
     # Reports the progress of the job.
@@ -882,10 +992,22 @@ module Jobs
 
     private
 
-    def outcome_of_part(part, run)
+    # Sends a request for a step. One that JSON can't hold is misuse of the step.
+    def use_step(request, part = nil)
+      in_step { Json.check(request, "") }
+      use(request, part)
+    end
+
+    def in_step
+      yield
+    rescue ArgumentError => e
+      raise StepError.new("StepError", e.message)
+    end
+
+    def outcome_of_part(part, run, name)
       limit = run["timeoutMs"] && run["timeoutMs"] / 1000.0
       value = part.call(Step.new(run["idempotencyKey"], run["attempt"], limit))
-      Json.check(value, "The result")
+      in_step { Json.check(value, "The result of step #{name.inspect}") }
       [{ end: "succeeded", result: value }.compact, nil]
     rescue StandardError => e
       [Outcome.of(e), e]
@@ -1043,6 +1165,7 @@ module Jobs
       Jobs.refuse_unknown(unknown, "Jobs::Worker.new", OPTIONS)
       named = handlers.is_a?(Hash) ? handlers : handlers.to_h { |handler| [handler.name, handler] }
       @handlers = named.to_h { |name, handler| [name.to_s, Handler.new(name.to_s, handler)] }
+      @classes = @handlers.to_h { |name, handler| [name, Json.request(handler.options, name)] }
       raise ArgumentError, "Missing handlers: expected classes, such as handlers: [Report]" if @handlers.empty?
       unless concurrency.is_a?(Integer) && concurrency.between?(1, 1_000)
         raise ArgumentError, "Invalid concurrency #{concurrency.inspect}: expected a whole number from 1 to 1000"
@@ -1130,7 +1253,7 @@ module Jobs
 
     def deregister
       tries ||= 3
-      Line.new(@servers, @token).request("POST", "/work/deregister", body: JSON.generate(worker: @id))
+      Line.new(@servers, @token).request("POST", "/work/deregister", body: Json.generate(worker: @id))
     rescue Error => e
       return if e.field == "worker" || (tries -= 1).zero? # Its heartbeat expires.
 
@@ -1166,7 +1289,7 @@ module Jobs
       body = {
         protocol: PROTOCOL, runtime: "ruby #{RUBY_VERSION}", client: CLIENT, pid: Process.pid, nonce: @nonce,
         hostname: Socket.gethostname.gsub(/[\s:]/, "-"), concurrency: @concurrency, queues: @queues, labels: @labels,
-        classes: @handlers.transform_values { |handler| Json.request(handler.options) }
+        classes: @classes
       }.compact
       @lock.synchronize do
         body.update(registration: @registration += 1, taken: @taken)
@@ -1348,7 +1471,7 @@ module Jobs
     # Returns the first outcomes that fit into one request; at least one.
     def fitting(outcomes)
       size = 0
-      count = outcomes.index { |outcome| (size += JSON.generate(outcome).size) > MAX_REQUEST }
+      count = outcomes.index { |outcome| (size += Json.generate(outcome).size) > MAX_REQUEST }
       count ? outcomes.first([1, count].max) : outcomes
     end
 
@@ -1420,13 +1543,13 @@ module Jobs
       repeat do
         since = @registrations
         begin
-          exchange(line, path, JSON.generate({ worker: @id, **body }), wait)
+          exchange(line, path, Json.generate({ worker: @id, **body }), wait)
         rescue Error => e
           raise unless e.status == 404 && e.field == "worker"
           next if path == "/work/take" && @stopping
 
           again(line, since)
-          exchange(line, path, JSON.generate({ worker: @id, **body }), wait)
+          exchange(line, path, Json.generate({ worker: @id, **body }), wait)
         end
       end
     end
@@ -1451,9 +1574,10 @@ module Jobs
     # Returns nil if the worker is done before the request is answered.
     def repeat
       failures = 0
+      again = nil
       begin
         answer = yield
-        say("info", "Server reached again") if failures.positive?
+        say("info", again) if failures.positive?
         answer
       rescue Error => e
         # Once this worker has registered, a reply that isn't the API's is a proxy's in between, which passes.
@@ -1461,7 +1585,13 @@ module Jobs
         raise unless e.transient? || unknown || @id && !REFUSED.include?(e.status) && FOREIGN.include?(e.code)
         return nil if @done || @stopping && @id.nil?
 
-        say("warn", "Server not reached, retrying", error: e.message) if failures.zero?
+        if failures.zero? && e.status.nil?
+          again = "Server reached again"
+          say("warn", "Server not reached, retrying", error: e.message)
+        elsif failures.zero?
+          again = "Server accepts requests again"
+          say("warn", "Server refused a request, retrying", status: e.status, error: e.message)
+        end
         sleep(e.retry_after || [5.0, 0.2 * (2**failures)].min * rand(0.5..1.0))
         failures += 1
         retry
@@ -1476,7 +1606,7 @@ module Jobs
 
     def say(level, message, **fields)
       line = { ts: Time.now.utc.iso8601(3), level: level, name: "worker", msg: message, **fields }
-      $stderr.write("#{JSON.generate(line)}\n")
+      $stderr.write("#{Json.generate(line)}\n")
     end
   end
 

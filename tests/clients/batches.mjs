@@ -10,7 +10,12 @@ const codeOf = (promise) =>
 
 const complete = { class: "Tell", args: [notes, "complete"] };
 for (const [name, address] of [["PUSH", url], ["WORK", url], ["PUSH", flaky]]) {
-  const { id, added, duplicates } = await clientOf(name, address).batch({ name: "import", complete }, async (add) => {
+  const { id, added, duplicates } = await clientOf(name, address).batch({
+    name: "import",
+    complete,
+    closeWithin: "1h",
+    keepFor: "2h",
+  }, async (add) => {
     for (let i = 0; i < 1_200; i++) await add("Empty", [i]);
     await add("Empty", [name, address], { unique_for: "1h" });
     await add("Empty", [name, address], { unique_for: "1h" });
@@ -37,6 +42,6 @@ out.forbidden = (await codeOf(push.cancel(jid)))[0];
 const { jid: waiting } = await push.push("Approve", ["order-1"]);
 await operator.signal("order-1", { by: "ann" });
 out.signalled = (await operator.result(waiting, { timeoutMs: 30_000 })).result;
-out.kept = (await operator.signal("order-2")).reached ?? null;
+out.kept = (await operator.signal("order-2", { keepFor: "1h" })).reached ?? null;
 out.unkept = (await codeOf(operator.signal("order 3/ü", null, { keep: false })))[0];
 console.log(JSON.stringify(out));

@@ -28,7 +28,7 @@ def code_of(run):
 
 complete = {"class": "Tell", "args": [notes, "complete"]}
 for name, address in (("PUSH", url), ("WORK", url), ("PUSH", flaky)):
-    with client_of(name, address).batch(name="import", complete=complete) as batch:
+    with client_of(name, address).batch(name="import", complete=complete, close_within="1h", keep_for="2h") as batch:
         for i in range(1_200):
             batch.add("Empty", [i])
         batch.add("Empty", [name, address], unique_for="1h")
@@ -66,6 +66,6 @@ out["forbidden"] = code_of(lambda: push.cancel(jid))[0]
 waiting = push.push("Approve", ["order-1"])["jid"]
 operator.signal("order-1", {"by": "ann"})
 out["signalled"] = operator.result(waiting, timeout=30)["result"]
-out["kept"] = operator.signal("order-2")
+out["kept"] = operator.signal("order-2", keep_for="1h")
 out["unkept"] = code_of(lambda: operator.signal("order 3/ü", None, keep=False))[0]
 print(json.dumps(out))

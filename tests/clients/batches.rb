@@ -19,7 +19,7 @@ end
 
 complete = { class: "Tell", args: [NOTES, "complete"] }
 [["PUSH", URL], ["WORK", URL], ["PUSH", FLAKY]].each do |name, address|
-  batch = client_of(name, address).batch(name: "import", complete: complete) do |one|
+  batch = client_of(name, address).batch(name: "import", complete: complete, close_within: "1h", keep_for: "2h") do |one|
     1_200.times { |i| one.add("Empty", [i]) }
     2.times { one.add("Empty", [name, address], unique_for: "1h") }
   end
@@ -41,6 +41,6 @@ out["forbidden"] = code_of { push.cancel(jid) }[0]
 waiting = push.push("Approve", ["order-1"])["jid"]
 operator.signal("order-1", { by: "ann" })
 out["signalled"] = operator.result(waiting, timeout: 30)["result"]
-out["kept"] = operator.signal("order-2")
+out["kept"] = operator.signal("order-2", keep_for: "1h")
 out["unkept"] = code_of { operator.signal("order 3/ü", nil, keep: false) }[0]
 puts JSON.generate(out)

@@ -25,14 +25,14 @@ async function Order(ctx, id) {
     if (!(error instanceof StepFailed)) throw error;
     undone = await ctx.step("refund", () => (note("refund"), error.name));
   }
-  const child = await ctx.run("invoice", "Invoice", [id]);
+  const child = await ctx.run("invoice", "Invoice", [id], { giveUpAfter: "1h", fields: { tenant: "acme" } });
   let sum = 0;
   const count = await ctx.each("lines", (after = 0) => [1, 2, 3].slice(after), (n) => sum += n);
   return { card, answer, undone, child, count, sum };
 }
 Order.options = { retry: 0, result_ttl: "1h" };
 
-const Invoice = (ctx, id) => `invoice ${id} ${ctx.attempt}`;
+const Invoice = (ctx, id) => `invoice ${id} ${ctx.attempt} ${ctx.payload.tenant}`;
 async function Member(ctx) {
   if (ctx.payload.args.length > 0) return "added";
   await ctx.batch.add("Member", [1]);

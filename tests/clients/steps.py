@@ -38,7 +38,7 @@ def Order(ctx, id):
     except StepFailed as error:
         kind = error.kind
         undone = ctx.step("refund", lambda _: note("refund") or kind)
-    child = ctx.run("invoice", "Invoice", [id])
+    child = ctx.run("invoice", "Invoice", [id], give_up_after="1h", fields={"tenant": "acme"})
     seen = []
     count = ctx.each("lines", lambda after: [1, 2, 3][after or 0:], seen.append)
     return {"card": card, "answer": answer, "undone": undone, "child": child, "count": count, "sum": sum(seen)}
@@ -46,7 +46,7 @@ def Order(ctx, id):
 
 @job(retry=0, result_ttl="1h")
 def Invoice(ctx, id):
-    return f"invoice {id} {ctx.attempt}"
+    return f"invoice {id} {ctx.attempt} {ctx.payload['tenant']}"
 
 
 @job(retry=0, result_ttl="1h")

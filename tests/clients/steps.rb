@@ -27,13 +27,13 @@ order = Jobs.handler(**OPTIONS) do |ctx, id|
       e.kind
     end
   end
-  child = ctx.run("invoice", "Invoice", [id])
+  child = ctx.run("invoice", "Invoice", [id], give_up_after: "1h", fields: { tenant: "acme" })
   seen = []
   count = ctx.each("lines", ->(after) { [1, 2, 3].drop(after || 0) }) { |line| seen << line }
   { card: card, answer: answer, undone: undone, child: child, count: count, sum: seen.sum }
 end
 
-invoice = Jobs.handler(**OPTIONS) { |ctx, id| "invoice #{id} #{ctx.attempt}" }
+invoice = Jobs.handler(**OPTIONS) { |ctx, id| "invoice #{id} #{ctx.attempt} #{ctx.payload['tenant']}" }
 member = Jobs.handler(**OPTIONS) do |ctx, *args|
   next "added" if args.any?
 

@@ -29,7 +29,7 @@ for (const { runtime, command } of PROGRAMS) {
         card: { key: true, cents: 5 },
         answer: { by: "ann" },
         undone: "StepFailed",
-        child: "invoice 5 1",
+        child: "invoice 5 1 acme",
         count: 3,
         sum: 6,
       }, JSON.stringify(ended));
