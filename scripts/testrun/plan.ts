@@ -49,11 +49,15 @@ const UNIT_FOLDERS = ["src", "lint", "scripts"];
  * Path prefixes of system tests that take little each. One command runs up to {@linkcode FILES_PER_GROUP} of them, also as one
  * module: a whole run spends more than a minute of a processor on loading the program for each by itself.
  */
-const GROUPED = ["tests/cli/", "tests/clients/", "tests/docs/", "tests/server/", "tests/store_redis_", "tests/web/"];
+const GROUPED = ["tests/server/", "tests/cli/", "tests/clients/", "tests/web/", "tests/store_redis_", "tests/docs/"];
 const FILES_PER_GROUP = 8;
 
-/** Files that take longest start first, so that none of them is left for the end: path prefixes, longest first. */
+/**
+ * Files that take longest start first: path prefixes, longest first. Then the groups, most of whose tests wait for something. Files that
+ * take little each are left for the end, where they keep all processors busy.
+ */
 const SLOW_FIRST = [
+  "tests/cli/incidents",
   "tests/store_postgres_test",
   "tests/soak/",
   "tests/binary/",
@@ -63,7 +67,6 @@ const SLOW_FIRST = [
   "tests/server/timeouts",
   "tests/chaos/",
   "tests/clients/worker_",
-  "tests/cli/incidents",
   "tests/store_redis_test",
   "tests/store_migrate",
   "tests/web/browser",
@@ -92,7 +95,9 @@ export async function planRun(root: string, { checksOnly, filter, into }: Select
   const small = new Set(await smallFiles(root, unchecked));
   const files = unchecked.filter((file) => !small.has(file)).map((file) => testTask(file, [file]));
   const groups = await Promise.all(groupsOf([...small]).map(([name, group]) => groupTask(root, name, group, into)));
-  return [first!, ...files.slice(0, 4), ...units, ...others, ...files.slice(4), ...groups];
+  const slow = files.findLastIndex(({ name }) => rankOf(name) < SLOW_FIRST.length) + 1;
+  const [begin, slower, quick] = [files.slice(0, 5), files.slice(5, slow), files.slice(slow)];
+  return [first!, ...begin, ...units, ...others, ...slower, ...groups, ...quick];
 }
 
 /** Returns the files that may share a process. A file with hooks can't: they apply to all tests of the process. */
@@ -142,12 +147,14 @@ function testTask(name: string, args: readonly string[]): Task {
   return { name, kind: "tests", args: [...test, ...args], alone: ALONE.includes(name) };
 }
 
+/** Returns the position of a file in {@linkcode SLOW_FIRST}, its length for the others. */
+function rankOf(file: string): number {
+  const position = SLOW_FIRST.findIndex((prefix) => file.startsWith(prefix));
+  return position === -1 ? SLOW_FIRST.length : position;
+}
+
 function order(files: readonly string[]): string[] {
-  const rank = (file: string) => {
-    const position = SLOW_FIRST.findIndex((prefix) => file.startsWith(prefix));
-    return position === -1 ? SLOW_FIRST.length : position;
-  };
-  return files.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return files.toSorted((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1));
 }
 
 /** The test files below a folder, as paths from the root. */

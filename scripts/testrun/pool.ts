@@ -23,8 +23,6 @@ export interface PoolLanes {
 
 /** With less idle time, another task would slow the others down. */
 const MIN_IDLE = 0.25;
-/** Processors are watched for this long before another task starts. */
-const WATCH_MS = 3_000;
 
 /**
  * Runs all tasks in the given order, several at a time; then each task that must be alone. After `signal` no more tasks start.
@@ -64,22 +62,4 @@ export async function runAll<Result>(
   await Promise.all(extra > 0 ? [...all, runExtra()] : all);
   await runLane(tasks.filter(({ alone }) => alone));
   return results;
-}
-
-/** Watches the processors for a while, and returns their idle share; 0 where it is unknown. */
-export async function idleShare(): Promise<number> {
-  const before = processorTimes();
-  await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
-  const after = processorTimes();
-  return after.all > before.all ? (after.idle - before.idle) / (after.all - before.all) : 0;
-}
-
-function processorTimes(): { readonly all: number; readonly idle: number } {
-  try {
-    // user nice system idle iowait irq softirq steal
-    const times = Deno.readTextFileSync("/proc/stat").split("\n", 1)[0]!.split(/ +/).slice(1, 9).map(Number);
-    return { all: times.reduce((sum, one) => sum + one, 0), idle: times[3]! };
-  } catch {
-    return { all: 0, idle: 0 };
-  }
 }

@@ -82,8 +82,17 @@ export function count(results: readonly TaskResult[]): Totals {
   return totals;
 }
 
+/** The figures of a whole run, for its summary. */
+export interface Run {
+  /** How many of the slowest tests it names. */
+  readonly slowest?: number;
+  readonly seconds: number;
+  /** The idle share of the processors, from 0 to 1; undefined where it is unknown. */
+  readonly idle?: number | undefined;
+}
+
 /** Returns the summary of a run: output of failed tasks, skipped tests with reasons, slowest tests, totals. */
-export function summarize(results: readonly TaskResult[], slowest: number, seconds: number): string[] {
+export function summarize(results: readonly TaskResult[], { slowest = 0, seconds, idle }: Run): string[] {
   const totals = count(results);
   const lines: string[] = [];
   for (const result of results) {
@@ -100,9 +109,10 @@ export function summarize(results: readonly TaskResult[], slowest: number, secon
   if (slowest > 0) lines.push("", `The slowest ${slowest} tests`, ...slowestTests(results, slowest));
   const { passed, failed, skipped } = totals;
   const skips = skipped > 0 ? `, ${skipped} skipped` : "";
+  const busy = idle === undefined ? "" : `, processors ${Math.round((1 - idle) * 100)} % busy`;
   lines.push(
     "",
-    `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`,
+    `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s${busy}`,
     `${passed} passed, ${failed} failed${skips}`,
   );
   return lines;

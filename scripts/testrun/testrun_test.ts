@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { until } from "../../tests/support/eventually.ts";
 import { planRun, type Task } from "./plan.ts";
 import { runAll } from "./pool.ts";
+import { idleSince, processorTimes } from "./processors.ts";
 import { count, describeResult, summarize } from "./progress.ts";
 import { parseReport } from "./results.ts";
 import { runTask, type TaskContext, type TaskResult } from "./run_task.ts";
@@ -49,9 +50,13 @@ Deno.test("counts each test once, regardless of its steps, and a test that lacks
     ["ignored", "skipped", "ignored in the source"],
   ]);
   assertEquals(count([result]), { passed: 2, failed: 1, skipped: 3 });
-  const summary = summarize([result], 0, 61).join("\n");
+  const summary = summarize([result], { seconds: 61, idle: 0.125 }).join("\n");
   for (
-    const part of ["1 skipped: zsh not available\n  a_test.js: needs it", "Error: no", "2 passed, 1 failed, 3 skipped"]
+    const part of [
+      "1 skipped: zsh not available\n  a_test.js: needs it",
+      "Error: no",
+      "1 min 1 s, processors 88 % busy\n2 passed, 1 failed, 3 skipped",
+    ]
   ) {
     assertStringIncludes(summary, part);
   }
@@ -135,6 +140,12 @@ Deno.test("starts another task when a quarter of the processors' time is idle, u
   stop.abort();
   for (const end of [...running.values(), ...ending]) end();
   assertEquals(await all, ["a", "b", "c"]);
+});
+
+Deno.test("a processor that waits for a disk is idle, and times that can't be read give no share", () => {
+  const [before, after] = ["cpu  100 0 50 800 50 0 0 0\ncpu0", "cpu  200 0 50 1000 150 0 0 0\ncpu0"];
+  assertEquals(idleSince(processorTimes(before), processorTimes(after)), 0.75);
+  assertEquals(idleSince(processorTimes(""), processorTimes("")), undefined);
 });
 
 Deno.test("FILTER selects files by their path, and tests by their titles if no path has it", async () => {
