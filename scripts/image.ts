@@ -1,7 +1,7 @@
 /**
  * `make image`: a container image of the executable and the files that it needs. Works without a container engine.
  *
- *     deno run -A scripts/image.ts [--binary dist/jobs] [--output dist/jobs.tar] [--rootfs dist/rootfs]
+ *     deno run -A scripts/image.ts [--binary dist/jobs] [--output dist/jobs.tar] [--rootfs dist/rootfs] [--level 6]
  *
  * `--rootfs` is a folder for the same files, which the Dockerfile copies. The same executable and libraries make the same
  * digest.
@@ -73,10 +73,10 @@ async function versionOf(binary: string): Promise<{ jobs: string; commit?: strin
 }
 
 if (import.meta.main) {
-  const { binary, output, rootfs } = parseArgs(Deno.args, {
-    string: ["binary", "output", "rootfs"],
-    default: { binary: "dist/jobs", output: "dist/jobs.tar", rootfs: "dist/rootfs" },
-  }) as unknown as Record<"binary" | "output" | "rootfs", string>;
+  const { binary, output, rootfs, level } = parseArgs(Deno.args, {
+    string: ["binary", "output", "rootfs", "level"],
+    default: { binary: "dist/jobs", output: "dist/jobs.tar", rootfs: "dist/rootfs", level: "6" },
+  }) as unknown as Record<"binary" | "output" | "rootfs" | "level", string>;
   try {
     const files = await gather(binary);
     const { jobs, commit } = await versionOf(binary);
@@ -85,6 +85,7 @@ if (import.meta.main) {
       architecture: ARCHITECTURES[Deno.build.arch],
       config: containerConfig(jobs, commit),
       name: `jobs:${jobs}`,
+      level: Number(level),
     });
     await Deno.writeFile(output, archive);
     console.log(`${output}: image jobs:${jobs}, ${(archive.length / 1e6).toFixed(1)} MB, ${digest}`);

@@ -16,6 +16,8 @@ export interface ImageOptions {
   readonly config: Readonly<Record<string, unknown>>;
   /** The name and tag that it is loaded under: `jobs:0.1.0`. */
   readonly name: string;
+  /** The gzip level, from 0 to 9. */
+  readonly level: number;
 }
 
 /** The image. */
@@ -35,7 +37,10 @@ interface Descriptor {
 const OCI = "application/vnd.oci.image";
 
 /** Makes the image from its layers, the lowest first. */
-export function image(layers: readonly (readonly Member[])[], { architecture, config, name }: ImageOptions): Image {
+export function image(
+  layers: readonly (readonly Member[])[],
+  { architecture, config, name, level }: ImageOptions,
+): Image {
   const blobs = new Map<string, Uint8Array>();
   const pathOf = (digest: string) => `blobs/${digest.replace(":", "/")}`;
   const add = (mediaType: string, content: Uint8Array): Descriptor => {
@@ -44,7 +49,7 @@ export function image(layers: readonly (readonly Member[])[], { architecture, co
     return { mediaType, digest, size: content.length };
   };
   const archives = layers.map(tar);
-  const packed = archives.map((archive) => add(`${OCI}.layer.v1.tar+gzip`, gzipSync(archive)));
+  const packed = archives.map((archive) => add(`${OCI}.layer.v1.tar+gzip`, gzipSync(archive, { level })));
   const configuration = add(
     `${OCI}.config.v1+json`,
     json({ architecture, os: "linux", config, rootfs: { type: "layers", diff_ids: archives.map(sha256) } }),

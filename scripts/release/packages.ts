@@ -20,7 +20,7 @@ export class PackageError extends Error {}
 export interface Shared {
   readonly program: Program;
   readonly parts: readonly Component[];
-  /** The gzip level, from 1 to 9. */
+  /** The gzip level, from 0 to 9. */
   readonly level: number;
   readonly completions: Readonly<Record<"bash" | "zsh" | "fish", string>>;
 }

@@ -20,7 +20,19 @@ const said = await makeImage();
 
 /** Runs `make image`. Returns its output. */
 async function makeImage(from = binary): Promise<string> {
-  const args = ["run", "-A", "scripts/image.ts", "--binary", from, "--output", ARCHIVE, "--rootfs", ROOTFS];
+  const args = [
+    "run",
+    "-A",
+    "scripts/image.ts",
+    "--binary",
+    from,
+    "--output",
+    ARCHIVE,
+    "--rootfs",
+    ROOTFS,
+    "--level",
+    "1",
+  ];
   return await runHere(await pinnedDeno(), args);
 }
 
