@@ -1,5 +1,5 @@
 /**
- * Limits on SQLite: the cost of waiting for them.
+ * Waiting for work on SQLite: its cost, and limits.
  *
  * @module
  */
@@ -10,7 +10,9 @@ import { openDatabase } from "../src/store/sqlite/database.ts";
 import { BusyRetry } from "../src/store/sqlite/busy_retry.ts";
 import { runNow } from "../src/store/sql/body.ts";
 import { configure } from "../src/store/sql/configure.ts";
+import { sqliteStore } from "../src/store/sqlite/store.ts";
 import { hasWork } from "../src/store/sqlite/take.ts";
+import { Watch } from "../src/store/sqlite/watch.ts";
 
 const path = ":memory:";
 const busyRetry = new BusyRetry({ path, clock: systemClock, waitMs: 0, log: undefined });
@@ -34,5 +36,29 @@ Deno.test("sqlite: hasWork returns soon only if a limit opens within a second wi
   assertEquals(hasWork(context, "mail"), false);
   sql("DELETE FROM lease").run();
   assertEquals(hasWork(context, "mail"), true);
+  database.close();
+});
+
+Deno.test("sqlite: a waiter finds with one statement that none of its queues has jobs", async () => {
+  const database = await openDatabase(path, { durability: "normal", busyRetry, create: true });
+  const prepare = statementCache(database);
+  let statements = 0;
+  const sql = (text: string) => {
+    statements++;
+    return prepare(text);
+  };
+  const watch = new Watch(database, () => undefined);
+  const store = sqliteStore("sqlite::memory:", { database, sql, watch, now: Date.now } as unknown as Context);
+  const names = Array.from({ length: 50 }, (_, i) => `queue${i}`);
+  for (const name of names) sql("INSERT INTO queue (name) VALUES (?)").run(name);
+  const done = new AbortController();
+  statements = 0;
+  const waiting = store.watch({ work: names }, done.signal);
+  // A look before the wait begins, and one after.
+  assertEquals(statements, 2);
+  done.abort();
+  assertEquals(await waiting, false);
+  sql("UPDATE queue SET size = 1 WHERE name = 'queue49'").run();
+  assertEquals(await store.watch({ work: names }, new AbortController().signal), true);
   database.close();
 });

@@ -7,6 +7,7 @@ import type { StatementSync } from "node:sqlite";
 import type { ByteBudget } from "../port/batch_bytes.ts";
 import { runNow } from "../sql/body.ts";
 import { BoundedRead } from "../sql/bounded_read.ts";
+import { inTexts } from "../sql/in_parts.ts";
 import { grow } from "../sql/queue_rows.ts";
 import type { Context } from "./context.ts";
 
@@ -69,4 +70,11 @@ export function append(context: Context, runs: readonly Run[]): void {
      FROM (SELECT value ->> 0 AS changed, sum((value ->> 2) - (value ->> 1) + 1) AS added FROM json_each(?) GROUP BY 1)
      WHERE queue.id = changed`,
   ).run(values);
+}
+
+/** Returns whether one of some queues has jobs, paused or not. */
+export function haveJobs({ sql }: Pick<Context, "sql">, names: readonly string[]): boolean {
+  return inTexts(names, "name").some(({ where, values }) =>
+    sql(`SELECT 1 FROM queue WHERE ${where} AND (size > 0 OR grouped > 0) LIMIT 1`).get(...values) !== undefined
+  );
 }
