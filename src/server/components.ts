@@ -20,7 +20,7 @@ import { executionOf, newClient } from "./execution.ts";
 import { callHook } from "./hooks.ts";
 import { Reaper } from "./host/reaper.ts";
 import type { Guest, LauncherHooks, LauncherOptions } from "./launcher_options.ts";
-import { Heartbeat } from "./liveness/heartbeat.ts";
+import { hasThread, Heartbeat } from "./liveness/heartbeat.ts";
 import { LostLeases } from "./liveness/lost_leases.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
 import { UniqueName } from "./liveness/unique_name.ts";
@@ -107,7 +107,8 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const { workerId: worker, clock, inbox, fail } = launcher;
   const log = (name: string) => logger(name, clock);
   const board = new TaskBoard();
-  const tasks = new Tasks(clock, board);
+  const beats = { storeUrl: options.storeUrl, isDriven: options.guest !== undefined, guard: options.guard };
+  const tasks = new Tasks(clock, hasThread(beats) ? board : undefined);
   const outage = new OutageLog(options.storeUrl);
   // deno-lint-ignore no-explicit-any -- see `Loop`
   const loop = <Body extends LoopBody<any>>(body: Body) =>
@@ -133,8 +134,8 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   });
   const unstarted = new UnstartedJobs();
   const heartbeat = new Heartbeat({
+    ...beats,
     store,
-    storeUrl: options.storeUrl,
     storeOptions: options.storeOptions ?? {},
     describe: launcher.describe,
     unstarted,
@@ -143,8 +144,6 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     intervalMs: settings.heartbeatMs,
     ttlMs: settings.heartbeatTimeoutMs,
     board,
-    guard: options.guard,
-    isDriven: options.guest !== undefined,
     clock,
     tasks,
     log: log("heartbeat"),

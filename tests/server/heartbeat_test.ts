@@ -4,10 +4,14 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import { defaultSettings } from "../../src/config/settings.ts";
+import { Registry } from "../../src/handlers/registry.ts";
 import type { ShutdownBudget } from "../../src/server/component.ts";
 import { Tasks } from "../../src/server/control/tasks.ts";
+import { Launcher } from "../../src/server/launcher.ts";
 import { Heartbeat, type HeartbeatOptions } from "../../src/server/liveness/heartbeat.ts";
 import { OutageLog } from "../../src/server/outage_log.ts";
+import { openStore } from "../../src/store/open.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -55,4 +59,26 @@ Deno.test("a heartbeat that meets a short outage is sent again within a tenth of
   assertEquals(sent, [0, 4_000, 8_000, 9_000, 13_000]);
   assertEquals(log.lines.map(({ message }) => message), ["Heartbeat failed"]);
   await heartbeat.stop({ within: (ends: Promise<unknown>) => ends.then(() => true) } as unknown as ShutdownBudget);
+});
+
+Deno.test("a worker whose heartbeats need no thread allocates no memory to share with one", async () => {
+  const store = await openStore("sqlite::memory:");
+  const { SharedArrayBuffer } = globalThis;
+  let bytes = 0;
+  globalThis.SharedArrayBuffer = class extends SharedArrayBuffer {
+    constructor(length: number) {
+      super(length);
+      bytes += length;
+    }
+  } as SharedArrayBufferConstructor;
+  try {
+    const options = { store, storeUrl: "sqlite::memory:", registry: new Registry(), settings: defaultSettings() };
+    const launcher = new Launcher(options);
+    await launcher.start();
+    await launcher.stop();
+  } finally {
+    globalThis.SharedArrayBuffer = SharedArrayBuffer;
+    await store[Symbol.asyncDispose]();
+  }
+  assertEquals(bytes, 0);
 });

@@ -100,14 +100,21 @@ class Slots {
 
 /** The main thread's side: writes the tasks. */
 export class TaskBoard {
-  readonly #slots = new Slots();
-  readonly #free = Array.from({ length: SLOTS }, (_, i) => SLOTS - 1 - i);
+  #memory: Slots | undefined;
+  readonly #free: number[] = [];
+  /** Slots from this one on were never used. */
+  #unused = 0;
   readonly #words = new Map<string, number>();
   #post: ((word: Word) => void) | undefined;
 
   /** The memory, to be passed to the thread. */
   get buffer(): SharedArrayBuffer {
     return this.#slots.buffer;
+  }
+
+  /** A worker without a thread needs none of its 300 KB. */
+  get #slots(): Slots {
+    return this.#memory ??= new Slots();
   }
 
   /** Posts all words to a thread, and each new one. */
@@ -118,8 +125,8 @@ export class TaskBoard {
 
   /** Returns a slot for a task; undefined if none is free. */
   add(id: number, label: string): BoardSlot | undefined {
-    const slot = this.#free.pop();
-    if (slot === undefined) return undefined;
+    const slot = this.#free.pop() ?? this.#unused++;
+    if (slot >= SLOTS) return undefined;
     const { numbers } = this.#slots;
     this.#slots.write(slot, LABEL, label);
     this.#slots.write(slot, JID, "");

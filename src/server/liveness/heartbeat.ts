@@ -69,6 +69,18 @@ export interface HeartbeatListener {
   unsure?(tokens: readonly string[]): void;
 }
 
+type Beats = Pick<HeartbeatOptions, "storeUrl" | "isDriven" | "guard">;
+
+/** Whether a worker has a thread, be it only to end the process. */
+export function hasThread(options: Beats): boolean {
+  return !isInline(options) || options.guard !== undefined;
+}
+
+/** Whether this side sends the heartbeats. */
+function isInline({ storeUrl, isDriven }: Beats): boolean {
+  return isDriven || storeUrl.startsWith("sqlite::memory:");
+}
+
 /** Time until another thread is started, after one has failed or could not be started. */
 const THREAD_RETRY_MS = 1_000;
 
@@ -120,15 +132,14 @@ export class Heartbeat implements Component {
     // Stopped during the first heartbeat: another one would register the worker again.
     if (this.#stop.signal.aborted) return;
     const task = this.#options.tasks.add(this.name);
-    if (this.#isInline) {
+    const isHere = isInline(this.#options);
+    if (isHere) {
       const { tasks, isDriven } = this.#options;
       const running = isDriven ? [] : [this.#beatHere(), this.#receiveHere()];
       this.#inline = Promise.all(running).finally(() => tasks.remove(task));
-      if (this.#options.guard) await this.#startThread();
-    } else {
-      await this.#startThread();
-      await this.#threadBeats.promise;
     }
+    if (hasThread(this.#options)) await this.#startThread();
+    if (!isHere) await this.#threadBeats.promise;
     task.enter("beating");
   }
 
@@ -174,11 +185,6 @@ export class Heartbeat implements Component {
   /** Lets the thread send the next heartbeat at once: the worker has become quiet, or has resumed. */
   beatSoon(): void {
     this.#worker?.postMessage({ kind: "beat" } satisfies ToHeartbeat);
-  }
-
-  /** Whether this side sends the heartbeats. */
-  get #isInline(): boolean {
-    return this.#options.isDriven || this.#options.storeUrl.startsWith("sqlite::memory:");
   }
 
   async #end(): Promise<void> {
@@ -246,7 +252,7 @@ export class Heartbeat implements Component {
     worker.postMessage(
       {
         kind: "start",
-        storeUrl: this.#isInline ? undefined : storeUrl,
+        storeUrl: isInline(this.#options) ? undefined : storeUrl,
         storeOptions: { ...options, maxBackoffMs: retryMs(ttlMs), pollMs: COMMAND_POLL_MS },
         record: describe(),
         at: momentOf(clock),
