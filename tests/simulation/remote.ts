@@ -16,6 +16,8 @@ import type { Machine } from "./world.ts";
 /** A request that isn't answered is given up after this time. */
 const REQUEST_MS = 10_000;
 const RESTART_MS = 1_000;
+/** The signal of a request is one of the runtime. */
+const Connection = AbortController;
 const VISITOR = { by: "open", name: "program", address: "" };
 
 export type RemoteTrouble = "kill program" | "kill server" | "freeze program" | "freeze server" | "stop program";
@@ -132,7 +134,7 @@ export class Remote {
   ): Promise<Answer> {
     const { world } = machine;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const connection = new AbortController();
+    const connection = new Connection();
     this.#open.add(connection);
     const fault = link.faultOf(path);
     const answer = (settle: () => void) => void world.at(world.time + link.travel(), machine, settle);

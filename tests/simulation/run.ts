@@ -6,11 +6,10 @@
 import type { Ground } from "./ground.ts";
 import type { Plan } from "./plan.ts";
 import { Random, seedRuntime } from "./random.ts";
+import { SIGNALS } from "./signals.ts";
 import { Simulation } from "./simulation.ts";
 import { Failure, World } from "./world.ts";
 
-/** Making one for each signal takes longer than a transaction. */
-const ABORTED = new DOMException("The signal has been aborted", "AbortError");
 const MEMORY = { rss: 100e6, heapTotal: 20e6, heapUsed: 10e6, external: 1e6 };
 
 /** The result of a run. */
@@ -57,15 +56,13 @@ function ownRuntime(world: World, { seed }: Plan): () => void {
   };
   addEventListener("unhandledrejection", onRejection);
   globalThis.addEventListener = () => {};
-  const { abort } = AbortController.prototype;
-  AbortController.prototype.abort = function (reason = ABORTED) {
-    abort.call(this, reason);
-  };
+  const { AbortController, AbortSignal } = globalThis;
+  Object.assign(globalThis, SIGNALS);
   // Each heartbeat reads it, and it takes as long as a transaction.
   Deno.memoryUsage = () => MEMORY;
   return () => {
     globalThis.addEventListener = addEventListener;
-    AbortController.prototype.abort = abort;
+    Object.assign(globalThis, { AbortController, AbortSignal });
     removeEventListener("unhandledrejection", onRejection);
     Deno.memoryUsage = memoryUsage;
     Error.stackTraceLimit = stackTraceLimit;
