@@ -171,6 +171,16 @@ Deno.test("a statement that is cancelled is repeated: by itself, in a transactio
   await client.close();
 });
 
+Deno.test("the rows of a statement that fails in the middle of them don't move those of the next one", async () => {
+  const client = await connect(postgres.url());
+  // Each connection returns two rows and an error.
+  await Promise.allSettled(
+    Array.from({ length: 8 }, () => client.run("SELECT 1 / (3 - n) FROM generate_series(1, 5) AS n")),
+  );
+  for (let i = 0; i < 8; i++) assertEquals(await client.run("SELECT 1 AS one"), [{ one: 1 }]);
+  await client.close();
+});
+
 Deno.test("a statement that always takes longer than the server allows fails, and says so", async () => {
   const name = await postgres.create();
   await postgres.sql(`ALTER DATABASE ${name} SET statement_timeout = 50`);

@@ -16,7 +16,7 @@ import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
 import { failureOf, isCancelled, isReadOnly, isUnprepared, translate, unanswered } from "./errors.ts";
 import { Hosts } from "./hosts.ts";
-import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, send } from "./pool.ts";
+import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, rowsIn, send } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
 import { encode } from "./values.ts";
 
@@ -124,8 +124,9 @@ export class Client {
   async meet(text: string): Promise<Row> {
     return await this.#attempt(async () => {
       const pool = this.#pool;
-      const { 0: row, state } = await this.#answered(pool.unsafe(text), () => this.#leave(pool));
-      if (!this.#isPooled && row!.pid !== state.pid) {
+      const result = await this.#answered(pool.unsafe(text), () => this.#leave(pool));
+      const [row] = rowsIn(result);
+      if (!this.#isPooled && row!.pid !== result.state.pid) {
         this.#isPooled = true;
         this.#leave(pool);
       }
@@ -302,7 +303,7 @@ export class Client {
 
   async #send(on: Pool, text: string, values: readonly Value[]): Promise<readonly Row[]> {
     const encoded = values.map((value) => typeof value === "string" ? encode(value) : value);
-    return Array.from(await send(on, text, encoded, this.#prepares));
+    return rowsIn(await send(on, text, encoded, this.#prepares));
   }
 
   #createSessions(): Sessions {

@@ -115,7 +115,7 @@ export function send(
   text: string,
   values: readonly (string | number | null)[],
   prepare: boolean,
-): PromiseLike<Iterable<Row>> {
+): PromiseLike<readonly Row[]> {
   const query = on.unsafe(text, [...values], { prepare });
   return Object.defineProperties(query, { describeFirst: WHOLE, retried: ONCE });
 }
@@ -131,3 +131,12 @@ const ONCE: PropertyDescriptor & ThisType<{ reject(error: unknown): void; cancel
     this.cancelled = {};
   },
 };
+
+/**
+ * Returns the rows of a result. The driver keeps the number of the rows of a result that ended with an error or with the connection,
+ * and leaves as many places free before the first row of the next one.
+ */
+export function rowsIn<R>(result: readonly R[]): R[] {
+  // It leaves out places without a row.
+  return result.filter(() => true);
+}

@@ -13,6 +13,7 @@ import { parseToken } from "../sql/leases.ts";
 import { settle } from "../sql/settle.ts";
 import type { Runner, Send } from "./engine.ts";
 import { jsonOf } from "./jobs.ts";
+import { rowsIn } from "./pool.ts";
 import { decode, encode } from "./values.ts";
 
 /** Types whose values both drivers return as texts: bigint and numeric. */
@@ -68,7 +69,7 @@ function sender(transaction: Transaction): Send {
 
 function rowsOf(result: Result): readonly Row[] {
   const isPg = "rows" in result;
-  const rows = isPg ? result.rows : Array.from(result);
+  const rows = isPg ? result.rows : rowsIn(result);
   const types = new Map<string, number>(
     isPg
       ? result.fields?.map(({ name, dataTypeID }) => [name, dataTypeID])
