@@ -129,6 +129,8 @@ export class Launcher implements Controls {
     try {
       for (const component of this.#components.all) await startup.step(component.name, component.start?.());
     } catch (error) {
+      // The guest may run jobs that it has from another process, and registers again.
+      if (this.#options.guest) this.#components.heartbeat.forget();
       if (!(error instanceof StartEnded)) {
         await this.stop();
         throw error;

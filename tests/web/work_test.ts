@@ -4,6 +4,7 @@ import { Client } from "../../src/client/client.ts";
 import { readEnded } from "../../src/job/result.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { until } from "../support/eventually.ts";
 import { interceptStore } from "../support/intercept.ts";
 import { onBothStores } from "./site.ts";
@@ -325,6 +326,28 @@ onBothStores("a gateway asks nothing more while the store doesn't answer", async
   recovery.resolve();
   await Promise.all(beats);
 });
+
+onBothStores(
+  "a program keeps its jobs if another gateway can't register it, whichever step fails",
+  async ({ store }) => {
+    await using first = new Server(store);
+    const worker = await first.register({ registration: 1, taken: 0 });
+    await new Client({ store }).push({ class: "Try", args: [] });
+    const { jobs: [job] } = await first.send("take", { worker, take: 1, limit: 10, wait: 30 });
+    for (const failing of ["workers.heartbeat", "jobs.stillLeased"]) {
+      const full = interceptStore(store, async ({ verb, pass }) => {
+        if (verb === failing) throw new StoreError("full", "No space");
+        return await pass();
+      });
+      await using second = new Server(full);
+      const { error } = await second.send("register", { ...REGISTRATION, registration: 2, running: [job], taken: 1 });
+      assertEquals(error?.message, "No space");
+      assertEquals(await store.jobs.stillLeased(worker), [job.token]);
+    }
+    const outcomes = [{ token: job.token, end: "succeeded" }];
+    assertEquals(await first.send("settle", { worker, outcomes }), { lost: [] });
+  },
+);
 
 onBothStores("a job that another gateway has given counts from there", async ({ store }) => {
   const HOUR_MS = 3_600_000;
