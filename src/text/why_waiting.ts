@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { formatDuration } from "../job/duration.ts";
 import { parsePayload, type Payload } from "../job/job.ts";
 import type { Entry } from "../store/port/entries.ts";
 import type { Step } from "../job/step.ts";
@@ -16,7 +17,8 @@ import { shellWord } from "./shell.ts";
 import { DEFAULT_EXAMPLE } from "./signals.ts";
 import { stallCure, stallText } from "./stalls.ts";
 import type { LastPause } from "../store/admin/audit.ts";
-import { LONG_RUN_MS, longRunning, stallsOf } from "../store/ops/stalls.ts";
+import { isLate, usualMs } from "../store/ops/late.ts";
+import { LONG_RUN_MS, longRunning, runningJob, stallsOf } from "../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import { localMinute, relative } from "./times.ts";
 import { asOf, quietFor } from "./workers.ts";
@@ -81,12 +83,28 @@ function whyDead(payload: Payload | undefined, canIsolate: boolean): string {
   return `it was killed, or its worker has a lower maxRetries than ${DEFAULT_MAX_RETRIES}`;
 }
 
-function whyStalled({ payload, worker }: Entry, { workers, now }: Surroundings): string[] {
+function whyStalled({ payload, worker }: Entry, { workers, now, runTimes }: Surroundings): string[] {
   const at = workers.filter(({ id }) => id === worker);
   if (at.length > 0 && at.every(({ alive }) => !alive)) return ["Its worker is offline: another one rescues it."];
   const jid = parsePayload(payload)?.jid;
-  return stallsOf(at).filter((stall) => stall.is === "blocked" || stall.jid === jid)
-    .map((stall) => sentence(`${stallText(stall, now)}: ${stallCure(stall)}`));
+  const stalls = stallsOf(at).filter((stall) => stall.is === "blocked" || stall.jid === jid);
+  if (stalls.length > 0) return stalls.map((stall) => sentence(`${stallText(stall, now)}: ${stallCure(stall)}`));
+  const running = jid === undefined ? undefined : runningJob(at, jid);
+  const unusual = running && runTimes && whyUnusual(now - running.since, runTimes);
+  return running && unusual ? [sentence(`${stallText(running, now)}, ${unusual}: ${stallCure(running)}`)] : [];
+}
+
+/** A job that has run for less isn't conspicuous if nothing is known about its class. */
+const LONG_UNKNOWN_MS = 60_000;
+
+/** Returns why the age of a running job is conspicuous; undefined if it isn't. */
+function whyUnusual(ageMs: number, runTimes: readonly number[]): string | undefined {
+  const usual = usualMs(runTimes);
+  if (usual === undefined) {
+    return ageMs < LONG_UNKNOWN_MS ? undefined : "and too few jobs of its class have succeeded in the last day to compare it";
+  }
+  if (!isLate(ageMs, usual)) return undefined;
+  return `while 99 % of its class end within ${formatDuration(Math.max(1, Math.round(usual)))}`;
 }
 
 function waiting({ place, at }: Entry, around: Surroundings, jid: string): string[] {

@@ -4,6 +4,9 @@ import { Bench, benchOn } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { register, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
+import { RUN_BOUNDS_MS } from "../../src/store/port/metrics.ts";
+import { createWeb } from "../../src/web/web.ts";
+import { Visitor } from "../web/site.ts";
 
 Deno.test("reports in push and doctor that a queue is paused, its workers are quiet, or a class has no handler", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
@@ -98,6 +101,44 @@ Deno.test("doctor, workers and show name a job that blocks its worker, one that 
 
   await beat({ busy: 1, work: [job()] });
   assertMatch(await run("show", jid), /The longest: Hang h1 has run for 2m/);
+});
+
+Deno.test("show, the API and the page say that a running job takes far longer than its class, and what helps", async () => {
+  benchOn((folder) => `sqlite:${folder}/jobs.db`);
+  await using bench = await Bench.open();
+  const { store } = bench;
+  const worker = await register(store);
+  const jid = await bench.push("Report", []);
+  const [lease] = await takeUpTo(store, worker, 1);
+  const beat = (ageMs: number) => {
+    const work = [{ task: "processor-1", queue: "default", payload: lease!.payload, since: Date.now() - ageMs }];
+    return store.workers.heartbeat(workerRecord(worker, { concurrency: 1, busy: 1, work }), 600_000);
+  };
+  await using web = createWeb({ store });
+  const visitor = new Visitor(web, "127.0.0.1");
+  const whys = async () => {
+    const { stdout } = await jobs(["show", jid, "--json"], { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
+    const { why } = JSON.parse(stdout);
+    assertEquals((await visitor.api("GET", `/jobs/${jid}`)).value.jobs[0].why, why);
+    const { text } = await visitor.visit(`/jobs/${jid}`);
+    assertEquals(text.includes("Why it hasn&#39;t ended"), why.length > 0, "the page");
+    return why.map((reason: string) => reason.replace(/1h\S*/, "1h").replaceAll(jid, "JID"));
+  };
+  const rest = `: jobs dump ${worker} (the dump shows what it does, and jobs cancel JID ends it; ` +
+    "a timeout for the class ends such jobs).";
+
+  await beat(59_000);
+  assertEquals(await whys(), [], "nothing is known about its class yet");
+  await beat(3_600_000);
+  const unknown = "and too few jobs of its class have succeeded in the last day to compare it";
+  assertEquals(await whys(), [`Report JID has run for 1h on ${worker}, ${unknown}${rest}`]);
+
+  const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(0).with(16, 40); // 8.5 to 13 s
+  await store.series.add("classes", [{ class: "Report", processed: 40, failed: 0, workedMs: 400_000, histogram }]);
+  await beat(60_000);
+  assertEquals(await whys(), [], "ten times as long isn't far longer yet");
+  await beat(3_600_000);
+  assertEquals(await whys(), [`Report JID has run for 1h on ${worker}, while 99 % of its class end within 13s${rest}`]);
 });
 
 Deno.test("reports a queue at its limit in doctor, as ok", async () => {

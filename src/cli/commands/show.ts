@@ -159,7 +159,7 @@ async function reasonsOf(store: Store, entries: readonly Entry[], mask: Mask): P
   const around = { queues, workers, now: systemClock.now(), pauses: await readPauses(store, queues) };
   return await Promise.all(
     entries.map(async (entry) => {
-      const reasons = whyNotRunning(entry, { ...around, ...await readJobWaits(store, entry) });
+      const reasons = whyNotRunning(entry, { ...around, ...await readJobWaits(store, entry, around) });
       return reasons.map((reason) => mask.text(reason));
     }),
   );

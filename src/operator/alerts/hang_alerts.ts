@@ -4,8 +4,8 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
+import { isLate, LATE_FACTOR, usualMs } from "../../store/ops/late.ts";
 import { longestRunning, type Stall } from "../../store/ops/stalls.ts";
-import { quantile } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { RunningJobRecord, WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
@@ -14,11 +14,6 @@ import { performedIn } from "../../job/job.ts";
 import { type Alert, MAX_OF_A_KIND, sentence, type Situation } from "./alert.ts";
 import { BEHIND_MS } from "./queue_alerts.ts";
 
-/** Successful attempts of the last hour from which a usual duration is known. */
-const MIN_SAMPLES = 20;
-/** A job is late after this many times the 99th percentile of its class, and not before this time. */
-const LATE_FACTOR = 10;
-const MIN_LATE_MS = 10_000;
 /** A job of a class without a usual duration occupies its processor for long. */
 const LONG_MS = 10_000;
 
@@ -36,19 +31,14 @@ interface Running {
 export function hangAlerts(situation: Situation): Alert[] {
   const running = runningJobs(situation);
   const late = new Map<string, Running[]>();
-  for (const one of running.filter(isLate)) late.set(one.class, [...late.get(one.class) ?? [], one]);
+  for (const one of running.filter((job) => isLate(job.ageMs, job.usualMs))) late.set(one.class, [...late.get(one.class) ?? [], one]);
   const alerts = [...late.values()].toSorted((a, b) => b.length - a.length).slice(0, MAX_OF_A_KIND)
     .map((jobs) => lateAlert(jobs, situation.now));
   return [...alerts, ...occupiedAlerts(running.filter((one) => !late.has(one.class)), situation)];
 }
 
 function runningJobs({ workers, metrics, now }: Situation): Running[] {
-  const usual = new Map(
-    metrics.filter(({ processed, failed }) => processed - failed >= MIN_SAMPLES).map((one) => [
-      one.class,
-      quantile(one.histogram, 0.99),
-    ]),
-  );
+  const usual = new Map(metrics.map((one) => [one.class, usualMs(one.histogram)]));
   // Jobs whose signal has aborted, and blocked loops, have alerts.
   return workers.filter(({ alive, blocked }) => alive && blocked === undefined).flatMap((worker) =>
     worker.work.filter(({ abortReason }) => abortReason === undefined).map((job) => {
@@ -60,10 +50,6 @@ function runningJobs({ workers, metrics, now }: Situation): Running[] {
 
 function classOf({ payload }: RunningJobRecord): string {
   return performedIn(payload)?.slice(0, 200) ?? "(unreadable)";
-}
-
-function isLate({ ageMs, usualMs }: Running): boolean {
-  return usualMs !== undefined && ageMs >= Math.max(MIN_LATE_MS, LATE_FACTOR * usualMs);
 }
 
 function lateAlert(jobs: readonly Running[], now: number): Alert {

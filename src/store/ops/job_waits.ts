@@ -1,5 +1,6 @@
 /**
- * Reads what one job waits for, apart from its queue and the workers: a turn of its group, and its durable steps.
+ * Reads what one job waits for, apart from its queue and the workers: a turn of its group, its durable steps, or, while it runs, an
+ * end that others of its class reach sooner.
  *
  * @module
  */
@@ -8,6 +9,8 @@ import { mayHaveSteps, readStepHead, type Step } from "../../job/step.ts";
 import type { Entry } from "../port/entries.ts";
 import type { Store } from "../admin/store.ts";
 import type { GroupInfo } from "../port/groups.ts";
+import { MIN_LATE_MS, usualMs } from "./late.ts";
+import { runningJob, type StallingWorker } from "./stalls.ts";
 
 /** See {@linkcode readJobWaits}. */
 export interface JobWaits {
@@ -17,6 +20,8 @@ export interface JobWaits {
   readonly waitingSteps?: readonly Step[];
   /** The children that those steps wait for, as far as they aren't running and haven't ended. */
   readonly children?: readonly WaitingChild[];
+  /** The histogram of the run times of its class. Read only for a job that may be late. */
+  readonly runTimes?: readonly number[];
 }
 
 /** A job that hasn't begun, for which a step of another one waits. */
@@ -34,8 +39,17 @@ const MAX_CHILDREN = 20;
 const MAX_CHILD_CHARS = 65_536;
 
 /** Returns what a job waits for. */
-export async function readJobWaits(store: Pick<Store, "admin" | "jobs" | "steps">, entry: Entry): Promise<JobWaits> {
+export async function readJobWaits(
+  store: Pick<Store, "admin" | "jobs" | "steps" | "series">,
+  entry: Entry,
+  { workers, now }: { readonly workers: readonly StallingWorker[]; readonly now: number },
+): Promise<JobWaits> {
   const { place } = entry;
+  if (place.in === "running") {
+    const stall = runningJob(workers.filter(({ id }) => id === entry.worker), parsePayload(entry.payload)?.jid ?? "");
+    if (stall?.class === undefined || stall.is !== "running" || now - stall.since < MIN_LATE_MS) return {};
+    return { runTimes: await readRunTimes(store, stall.class) };
+  }
   if (place.in === "queue" && place.group !== undefined) {
     const [group] = (await store.admin.groups(place.queue, { group: place.group })).groups;
     return group === undefined ? {} : { group };
@@ -60,4 +74,14 @@ function waitingChild({ place, payload }: Entry): WaitingChild[] {
   const named = job.payload.queue;
   const queue = place.in === "queue" ? place.queue : typeof named === "string" && named !== "" ? named : "default";
   return [{ jid: job.jid, class: job.class, queue }];
+}
+
+/** Reads the run times of a class in the last hour, or in the last day if those are too few. */
+async function readRunTimes({ series }: Pick<Store, "series">, className: string): Promise<number[]> {
+  const read = async (window: "1h" | "24h") => {
+    const steps = await series.read("histograms", { class: className, window });
+    return steps.reduce((sum, step) => step.map((count, bucket) => (sum[bucket] ?? 0) + count), []);
+  };
+  const latest = await read("1h");
+  return usualMs(latest) === undefined ? await read("24h") : latest;
 }

@@ -57,6 +57,12 @@ export function blockedStall({ id, blocked }: StallingWorker): Stall | undefined
   };
 }
 
+/** Returns the running job with this jid on these workers; undefined if none has reported it. */
+export function runningJob(workers: readonly StallingWorker[], jid: string): Stall | undefined {
+  return workers.flatMap((worker) => (worker.work ?? []).map((job) => stallOf(worker, job)))
+    .find((stall) => stall.jid === jid);
+}
+
 /** A job that has run for less isn't why others wait. It may have ended since its worker's heartbeat. */
 export const LONG_RUN_MS = 10_000;
 

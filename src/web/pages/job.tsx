@@ -64,7 +64,7 @@ function Detail({ view, detail, durable, stream }: {
       )}
       {reasons.length > 0 && entry.place.in !== "dead" && (
         <section class="reasons">
-          <h2>Why it is not running</h2>
+          <h2>{entry.place.in === "running" ? "Why it hasn't ended" : "Why it is not running"}</h2>
           <ul>
             {reasons.map((reason) => (
               <li>

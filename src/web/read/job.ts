@@ -61,7 +61,7 @@ export async function lookUp(
     const ended = entry.place.in === "dead" ? await endedJob(services, job.jid) : undefined;
     // Parsing a large payload would hold the event loop. The group of a queued job is read without its payload.
     const isLarge = entry.payload.length > MAX_PARSED_CHARS;
-    const waits = isLarge && entry.place.in !== "queue" ? {} : await readJobWaits(services.store, entry);
+    const waits = isLarge && entry.place.in !== "queue" ? {} : await readJobWaits(store, entry, surroundings);
     const around = { ...surroundings, ...waits };
     const held = whyHeld(entry, around);
     return {
