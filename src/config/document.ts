@@ -16,15 +16,49 @@ const MAX_LEVELS = 100;
  */
 export async function parseDocument(file: string, text: string): Promise<unknown> {
   if (/\.ya?ml$/.test(file)) {
+    const { parseYaml } = await import("./yaml.ts");
     // In YAML, a file with only comments is null.
-    return expand((await import("./yaml.ts")).parseYaml(text) ?? {});
+    return expand(withoutExcerpt(text, parseYaml) ?? {});
   }
   if (!file.endsWith(".jsonc")) return parseLossless(plainJson(checked(text, JSON.parse)));
   return parseLossless(plainJson(checked(text, (await import("@std/jsonc")).parse)));
 }
 
+/**
+ * Parses a text. An error names the line and no part of the text, unlike those of the parsers: it is logged, and the file has
+ * passwords.
+ */
+function withoutExcerpt(text: string, parse: (text: string) => unknown): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new SyntaxError(reasonOf((error as Error).message, text));
+  }
+}
+
+/** What `JSON.parse` shows before the wrong character. */
+const EXCERPT_CHARS = 10;
+
+function reasonOf(message: string, text: string): string {
+  // JSON: `Unexpected token 'x', ..."a": xyz"... is not valid JSON`.
+  const [, token, dots, excerpt] = /^Unexpected token '(.)', (\.\.\.)?"([^]*)"(?:\.\.\.)? is not valid JSON$/u.exec(message) ?? [];
+  if (excerpt !== undefined) {
+    const from = text.indexOf(excerpt) + (dots === undefined ? 0 : EXCERPT_CHARS);
+    return `unexpected ${JSON.stringify(token)} in line ${lineOf(text, text.indexOf(token!, from))}`;
+  }
+  // JSON with comments: `Cannot parse JSONC: unexpected token "xyz" in JSONC at position 7`.
+  const [, position] = /^Cannot parse JSONC: unexpected token [^]* at position (\d+)$/.exec(message) ?? [];
+  if (position !== undefined) return `unexpected text in line ${lineOf(text, Number(position))}`;
+  // YAML: the line is below the message, which may name a tag or an alias.
+  return message.replace(/:?\n[^]*$/, "").replace(/ !<[^>]*>| "[^"]*"/, "");
+}
+
+function lineOf(text: string, position: number): number {
+  return text.slice(0, Math.max(0, position)).split("\n").length;
+}
+
 function checked(text: string, parse: (text: string) => unknown): string {
-  parse(text);
+  withoutExcerpt(text, parse);
   return text;
 }
 

@@ -75,6 +75,26 @@ Deno.test("invalid files are rejected with their reason: equal keys, tags, docum
   }
 });
 
+Deno.test("the reason of an invalid file has its line, and no part of its text, which may be a password", async () => {
+  const cases: [file: string, text: string, reason: string][] = [
+    ["jobs.json", '{\n  "queues": "a",\n  "outbox": hunter2hunter2,\n  "tag": "x"\n}', 'unexpected "h" in line 3'],
+    ["jobs.json", "outbox: hunter2\n", 'unexpected "o" in line 1'],
+    ["jobs.json", '{"outbox": "hunter2" "tag"}', "Expected ',' or '}' after property value in JSON at position 21 (line 1 column 22)"],
+    ["jobs.jsonc", '{\n  "outbox": hunter2\n}', "unexpected text in line 2"],
+    ["jobs.jsonc", '{"outbox": "hunter2\n"}', "unexpected text in line 1"],
+    [
+      "jobs.yml",
+      'web: {users: "hunter2" "x"}',
+      "Cannot read flow collection: missing comma between flow collection entries at line 1, column 24",
+    ],
+    ["jobs.yml", "outbox: *hunter2", "Cannot read alias: unidentified alias at line 1, column 17"],
+    ["jobs.yml", "outbox: !hunter2 x", "Cannot resolve unknown tag at line 1, column 19"],
+  ];
+  for (const [file, text, reason] of cases) {
+    assertEquals((await assertRejects(() => parseDocument(file, text), SyntaxError)).message, reason);
+  }
+});
+
 Deno.test("JSON keeps large integers and equal keys of separate objects; JSONC also comments and commas", async () => {
   const value = { a: [{ "x:": 1 }, { "x:": 2 }], "//": "/* a */,]", n: 9007199254740993n, "__proto__x": {} };
   const json = '{"a":[{"x:":1},{"x:":2}],"//":"/* a */,]","n":9007199254740993,"__proto__x":{}}';

@@ -177,7 +177,7 @@ function unknownVariables(names: readonly string[]): string[] {
 function sectionOf(environments: unknown, environment: string, file: string, named: boolean): unknown {
   if (!isObject(environments)) {
     throw new ConfigError(
-      `${file}: invalid "environments" ${show(environments)}: expected an object of settings by name`,
+      `${file}: invalid "environments": expected an object of settings by name, found ${kindOf(environments)}`,
     );
   }
   if (Object.hasOwn(environments, environment)) return environments[environment] ?? {};
@@ -220,7 +220,7 @@ type SetValue = (name: SettingName, value: unknown, fromText: boolean, origin: s
  */
 export function applyDocument(document: unknown, origin: string, set: SetValue): void {
   if (!isObject(document)) {
-    throw new ConfigError(`${origin}: invalid ${show(document)}: expected an object of settings`);
+    throw new ConfigError(`${origin}: expected an object of settings, found ${kindOf(document)}`);
   }
   const byKey = new Map(Object.entries(SETTINGS).map(([name, row]) => [row.key, name as SettingName]));
   const groups = new Set([...byKey.keys()].filter((key) => key.includes(".")).map((key) => key.split(".")[0]!));
@@ -233,7 +233,7 @@ export function applyDocument(document: unknown, origin: string, set: SetValue):
       else if (!groups.has(key)) {
         throw new ConfigError(`${origin}: unknown key "${key}"; ${didYouMean(key, [...byKey.keys(), ...groups])}`);
       } else if (isObject(group)) visit(group, `${key}.`);
-      else throw new ConfigError(`${origin}: invalid "${key}" ${show(inner)}: expected an object`);
+      else throw new ConfigError(`${origin}: invalid "${key}": expected an object, found ${kindOf(inner)}`);
     }
   };
   visit(document, "");
@@ -314,7 +314,7 @@ async function readDocument(
   }
   if (!isObject(document)) {
     throw new ConfigError(
-      `Can't read configuration file "${file}": expected an object of settings, found ${show(document)}`,
+      `Can't read configuration file "${file}": expected an object of settings, found ${kindOf(document)}`,
     );
   }
   return document;
@@ -334,6 +334,12 @@ function didYouMean(key: string, known: readonly string[]): string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns what a value is, for a message without the value, which may have a secret. */
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "a list" : typeof value === "string" ? "a text" : `a ${typeof value}`;
 }
 
 /** Formats a value for a message, cut to 100 characters. */

@@ -21,7 +21,7 @@ export interface SettingRow<T> {
   readonly about: string;
   /** Whether HUP applies a change to a running worker. */
   readonly live?: boolean;
-  /** Whether its value is never shown. */
+  /** Whether its value may have a secret: an error doesn't show it. */
   readonly secret?: boolean;
 }
 

@@ -40,6 +40,7 @@ export const SETTINGS = {
     kind: text,
     default: undefined,
     about: "address of the store: sqlite:PATH, redis://HOST or postgres://HOST/DATABASE",
+    secret: true,
   }),
   durability: setting<"full" | "normal">({
     key: "durability",
@@ -89,6 +90,7 @@ export const SETTINGS = {
     kind: programs,
     default: [],
     about: 'classes run by external programs: [{ "class": "Thumbnail", "exec": ["./thumb.sh"] }]',
+    secret: true,
   }),
   http: setting<readonly Endpoint[]>({
     key: "http",
@@ -151,6 +153,7 @@ export const SETTINGS = {
     kind: list,
     default: [],
     about: 'cron entries: [{ "name": "nightly", "rule": "30 3 * * *", "class": "Report" }]',
+    secret: true,
     live: true,
   }),
   processes: setting<number>({

@@ -30,7 +30,9 @@ export function readSdkSettings(
   env: (name: string) => string | undefined,
   warn: (message: string) => void,
 ): SdkSettings {
-  const reject = (name: string, expected: string) => warn(`${name} is "${env(name)}"; expected ${expected}`);
+  // An address may have a login.
+  const shown = (name: string) => env(name)?.replace(/^([^@]*\/\/)?.*@/, "$1***@");
+  const reject = (name: string, expected: string) => warn(`${name} is "${shown(name)}"; expected ${expected}`);
   const count = (name: string, min: number): number | undefined => {
     const text = env(name);
     if (text === undefined) return undefined;

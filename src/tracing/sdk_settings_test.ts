@@ -18,6 +18,10 @@ Deno.test("an invalid endpoint causes a warning, and spans are not exported else
     }
   }
   assertEquals(read({ OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector:4318/x" }), [[], true]);
+  for (const [address, shown] of [["ftp://ann:hunter2@host", "ftp://***@host"], ["ann:hunter2@host", "***@host"]]) {
+    const [[warned]] = read({ OTEL_EXPORTER_OTLP_ENDPOINT: address! });
+    assertEquals(warned?.split(";")[0], `OTEL_EXPORTER_OTLP_ENDPOINT is "${shown}"`);
+  }
 });
 
 Deno.test("values that the exporters would ignore silently cause warnings", () => {

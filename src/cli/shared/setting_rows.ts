@@ -9,11 +9,13 @@ import { type Setting, type SettingName, SETTINGS } from "../../config/settings.
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Program } from "../../job/program.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
+import { Mask } from "../../text/mask.ts";
 import type { SettingRow } from "../../web/services.ts";
 import { storeUrl } from "./store.ts";
 
-/** Returns all settings. Passwords and other secrets are `***`; users have their names and roles. */
+/** Returns all settings. Passwords and other secrets are hidden, those in arguments too; users have their names and roles. */
 export function settingRows({ settings, origins }: LoadedConfig): SettingRow[] {
+  const mask = new Mask(settings.webMask, true);
   return (Object.keys(SETTINGS) as SettingName[]).map((name) => {
     const { key, about, kind, secret }: Setting<unknown> = SETTINGS[name];
     const value = name === "store"
@@ -21,7 +23,9 @@ export function settingRows({ settings, origins }: LoadedConfig): SettingRow[] {
       : name === "webUsers"
       ? settings.webUsers.map(shownUser)
       : name === "programs"
-      ? settings.programs.map(shownProgram)
+      ? settings.programs.map((program) => mask.value(shownProgram(program)))
+      : name === "cron"
+      ? settings.cron.map((entry) => mask.value(entry))
       : name === "http"
       ? settings.http.map(shownEndpoint)
       : name === "webhooks"
