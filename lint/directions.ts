@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "std": "",
   "version": "",
   "clock": "",
+  "processes": "",
   "job": "",
   "cron": "job clock",
 
@@ -35,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "steps": "store/port client job clock",
   "handlers": "steps client store/port log job clock",
   "tracing": "client handlers version job clock",
-  "server": "tracing steps client handlers cron store/ops store/port store/open config log version job clock",
+  "server": "tracing steps client handlers cron store/ops store/port store/open config log version job processes clock",
   // Workers whose handlers run in other programs.
   "remote": "server steps handlers store/port store/admin config log job clock",
   // Performs jobs as a worker does, on a store in memory.
@@ -43,15 +44,15 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   // The lists and filters of operators, and one description of each thing that they see.
   "operator": "steps client cron log store/ops store/port store/admin job clock",
   // How the terminal and the dashboard word what both show.
-  "text": "operator client cron log store/port store/admin store/ops job",
+  "text": "operator client cron log store/port store/admin store/ops job processes",
   // Alerts are worded for the dashboard and for doctor.
-  "operator/alerts": "text operator client cron store/ops store/port store/admin job clock",
+  "operator/alerts": "text operator client cron store/ops store/port store/admin job processes clock",
   // The audit log describes actions to people.
   "operator/actions": "text operator client cron store/ops store/port store/admin job clock",
   "web":
-    "remote handlers operator/alerts operator/actions text operator client store/port store/admin store/ops store/open cron config log version job clock",
+    "remote handlers operator/alerts operator/actions text operator client store/port store/admin store/ops store/open cron config log version job processes clock",
   "cli":
-    "web remote operator/alerts operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open config log version job clock",
+    "web remote operator/alerts operator/actions text operator server tracing client handlers cron store/port store/admin store/ops store/open config log version job processes clock",
 
   // A worker inside a program, with its dashboard.
   "embed": "server web remote config clock",

@@ -16,6 +16,7 @@ import { canIsolate, startCommand } from "./runtimes.ts";
 import { shellWord } from "./shell.ts";
 import { DEFAULT_EXAMPLE } from "./signals.ts";
 import { stallCure, stallText } from "./stalls.ts";
+import type { ProcessState } from "../processes.ts";
 import type { LastPause } from "../store/admin/audit.ts";
 import { isLate, usualMs } from "../store/ops/late.ts";
 import { LONG_RUN_MS, longRunning, runningJob, stallsOf } from "../store/ops/stalls.ts";
@@ -30,6 +31,8 @@ export interface Surroundings extends Around, JobWaits {
   readonly now: number;
   /** The last pause of each paused queue, as far as it is known. */
   readonly pauses?: ReadonlyMap<string, LastPause>;
+  /** The workers on this machine whose processes have ended or are stopped, by worker ID. */
+  readonly processes?: ReadonlyMap<string, ProcessState>;
 }
 
 /** Returns the reasons, the nearest first. For a running job: why it doesn't get on; nothing if no reason is known. */
@@ -83,9 +86,14 @@ function whyDead(payload: Payload | undefined, canIsolate: boolean): string {
   return `it was killed, or its worker has a lower maxRetries than ${DEFAULT_MAX_RETRIES}`;
 }
 
-function whyStalled({ payload, worker }: Entry, { workers, now, runTimes }: Surroundings): string[] {
+function whyStalled({ payload, worker }: Entry, { workers, now, runTimes, processes }: Surroundings): string[] {
   const at = workers.filter(({ id }) => id === worker);
   if (at.length > 0 && at.every(({ alive }) => !alive)) return ["Its worker is offline: another one rescues it."];
+  const state = processes?.get(worker ?? "");
+  if (state !== undefined) {
+    const what = state === "ended" ? "has ended without a stop" : "is stopped by a signal";
+    return [`The process of its worker ${what}: another worker rescues the job once the heartbeat has lapsed.`];
+  }
   const jid = parsePayload(payload)?.jid;
   const stalls = stallsOf(at).filter((stall) => stall.is === "blocked" || stall.jid === jid);
   if (stalls.length > 0) return stalls.map((stall) => sentence(`${stallText(stall, now)}: ${stallCure(stall)}`));

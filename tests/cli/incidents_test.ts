@@ -155,6 +155,21 @@ const INCIDENTS: readonly Incident[] = [
     rule: "JobsSignalIgnored",
   },
   {
+    name: "a worker on this machine was killed",
+    stage: async (lab) => {
+      // No heartbeat lapses in this test.
+      const worker = await lab.worker(ONE, { JOBS_HEARTBEAT_TIMEOUT: "30m" });
+      const jid = await lab.running("Hang");
+      worker.kill("SIGKILL");
+      await worker.status();
+      return jid;
+    },
+    alert: /The process of a worker has ended without a stop.*\S+:\d+ \(last heartbeat \S+ ago\)/,
+    command: /^jobs run handlers\.js$/,
+    why: /The process of its worker has ended without a stop: another worker rescues the job/,
+    rule: "JobsHeartbeatLost",
+  },
+  {
     name: "workers are quiet, between two heartbeats",
     stage: async (lab) => {
       const worker = await lab.worker(ONE, { JOBS_HEARTBEAT: "30s" });

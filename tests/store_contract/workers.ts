@@ -64,13 +64,17 @@ export const workers: Cases = {
     const work = [{ task: "processor-1", queue: "default", payload: job(1).payload, since: 1_700_000_000_000 }];
     await t.store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
     await t.store.workers.heartbeat(
-      workerRecord("host:1:aaaaaaaaaaaa", { quiet: true, quietSince: 1_700_000_000_000, stopping: true }),
+      workerRecord("host:1:aaaaaaaaaaaa", {
+        ...{ quiet: true, quietSince: 1_700_000_000_000, stopping: true, processKey: "b0:1:2" },
+      }),
       TTL_MS,
     );
     const all = await t.store.workers.list();
     assertEquals(
-      all.map(({ busy, work, quiet, quietSince, stopping }) => ({ busy, work, quiet, quietSince, stopping })),
-      [{ busy: 0, work: [], quiet: true, quietSince: 1_700_000_000_000, stopping: true }],
+      all.map(({ busy, work, quiet, quietSince, stopping, processKey }) => (
+        { busy, work, quiet, quietSince, stopping, processKey }
+      )),
+      [{ busy: 0, work: [], quiet: true, quietSince: 1_700_000_000_000, stopping: true, processKey: "b0:1:2" }],
     );
   },
 

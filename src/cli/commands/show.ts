@@ -1,5 +1,6 @@
 /** `jobs show JID`. @module */
 import { asOf, ENDED_BY_RESCUE, isEndedByRescue } from "../../text/workers.ts";
+import { endedProcesses } from "../../processes.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { stepsIn } from "../../job/kept_steps.ts";
@@ -156,7 +157,8 @@ function batchText({ batch, flow_node: node }: { readonly [field: string]: unkno
 /** Returns for each entry why it isn't running. */
 async function reasonsOf(store: Store, entries: readonly Entry[], mask: Mask): Promise<(readonly string[])[]> {
   const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
-  const around = { queues, workers, now: systemClock.now(), pauses: await readPauses(store, queues) };
+  const [pauses, processes] = [await readPauses(store, queues), endedProcesses(workers)];
+  const around = { queues, workers, now: systemClock.now(), pauses, processes };
   return await Promise.all(
     entries.map(async (entry) => {
       const reasons = whyNotRunning(entry, { ...around, ...await readJobWaits(store, entry, around) });

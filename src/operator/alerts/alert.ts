@@ -12,6 +12,7 @@ import type { Batch } from "../../store/port/batches.ts";
 import type { LastPause } from "../../store/admin/audit.ts";
 import type { Stall } from "../../store/ops/stalls.ts";
 import type { Crashes } from "../../text/crashes.ts";
+import type { ProcessState } from "../../processes.ts";
 import type { JobEnds } from "../query/cron_ends.ts";
 
 /** A link to the page where the problem is solved, or a button that solves it. */
@@ -80,6 +81,8 @@ export interface Situation {
   /** The time that the store took to return `stats`. */
   readonly roundTripMs: number;
   readonly workers: readonly WorkerInfo[];
+  /** The workers on this machine whose processes have ended or are stopped, by worker ID. */
+  readonly processes: ReadonlyMap<string, ProcessState>;
   /** The attempts of each class in the last hour, by minute. */
   readonly metrics: readonly ClassMetricsSeries[];
   /** Today's totals. */

@@ -10,13 +10,14 @@ import { crashAlerts, failureAlerts, retryAlerts, suspectAlerts, unhandledAlerts
 import { outboxAlerts } from "./outbox_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 import { hangAlerts } from "./hang_alerts.ts";
-import { circuitAlerts, heartbeatAlerts, stallAlerts, storeAlerts, workerAlerts } from "./worker_alerts.ts";
+import { circuitAlerts, heartbeatAlerts, processAlerts, stallAlerts, storeAlerts, workerAlerts } from "./worker_alerts.ts";
 
 /** Returns the problems, the worst first. */
 export function alertsOf(situation: Situation): Alert[] {
   const alerts = [
     ...storeAlerts(situation),
     ...workerAlerts(situation),
+    ...processAlerts(situation),
     ...heartbeatAlerts(situation),
     ...stallAlerts(situation),
     ...circuitAlerts(situation),

@@ -48,6 +48,7 @@ function alerts(situation: Partial<Situation>) {
     now: NOW,
     stats: STATS,
     workers: [WORKER],
+    processes: new Map(),
     metrics: [],
     today: { processed: 0, failed: 0 },
     samples: [],
@@ -487,6 +488,32 @@ Deno.test("reports a slow store, and heartbeats that are late", () => {
   const [slow] = alerts({ roundTripMs: 1_500, engine: "redis" });
   assertEquals(slow!.command, "redis-cli slowlog get 10");
   assert(slow!.detail!.endsWith("An empty slow log means that the network is slow."), slow!.detail);
+});
+
+Deno.test("reports workers whose processes on this machine have ended or are stopped, before their heartbeats do", () => {
+  const late = { ...WORKER, heartbeatAt: NOW - 12_000 };
+  const words = (state: "ended" | "stopped", ...workers: (typeof WORKER)[]) =>
+    alerts({ workers, processes: new Map(workers.map(({ id }) => [id, state])) })
+      .map(({ title, detail, command }) => [title, detail, command]);
+  const [named, rest] = [
+    `${WORKER.hostname}:${WORKER.pid} (last heartbeat 12s ago)`,
+    "Running jobs are rescued by an online worker once the heartbeat has lapsed.",
+  ];
+  assertEquals(words("ended", late), [[
+    "The process of a worker has ended without a stop",
+    `${named}. The cause is kill -9, a lack of memory, or a crash: the log and journalctl -k show which. ${rest}`,
+    "jobs run handlers.js",
+  ]]);
+  assertEquals(words("stopped", late, { ...late, id: "b", pid: 8 }), [[
+    "The processes of 2 workers are stopped by a signal",
+    `${named}, ${WORKER.hostname}:8 (last heartbeat 12s ago). ${rest}`,
+    `kill -CONT ${WORKER.pid} 8`,
+  ]]);
+  const offline = alerts({ workers: [{ ...late, alive: false }], processes: new Map([[WORKER.id, "ended"]]) });
+  assertEquals(offline.map(({ detail }) => detail), [
+    `${WORKER.hostname}:${WORKER.pid} (last heartbeat 12s ago, its process has ended). ` +
+    "Their running jobs are rescued by an online worker within seconds.",
+  ]);
 });
 
 Deno.test("reports batches and flows that wait for dead members, each with the command that retries them", () => {

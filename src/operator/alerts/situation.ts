@@ -18,6 +18,7 @@ import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { crashesOf } from "../../text/crashes.ts";
+import { endedProcesses } from "../../processes.ts";
 import { readEnds } from "../query/cron_ends.ts";
 import { readPauses } from "../query/pauses.ts";
 import type { Sample, Situation, Unhandled } from "./alert.ts";
@@ -85,7 +86,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
   const later = new Set([...scheduled, ...retrying.map(({ queue }) => queue)]);
   return {
     engine: store.url.startsWith("sqlite:") ? "sqlite" : isPostgres ? "postgres" : "redis",
-    ...{ now, stats, roundTripMs, workers, metrics, today: today ?? { processed: 0, failed: 0 } },
+    ...{ now, stats, roundTripMs, workers, processes: endedProcesses(workers), metrics, today: today ?? { processed: 0, failed: 0 } },
     ...{
       samples,
       cron,

@@ -8,6 +8,7 @@ import { type Stall, stallsOf } from "../../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
+import type { ProcessState } from "../../processes.ts";
 import { startCommand } from "../../text/runtimes.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
@@ -48,7 +49,7 @@ export function storeAlerts({ engine, roundTripMs, serverFindings }: Situation):
 }
 
 /** No worker fetches: none is online, or all are quiet or stopping. Some are offline. */
-export function workerAlerts({ stats, workers, now }: Situation): Alert[] {
+export function workerAlerts({ stats, workers, processes, now }: Situation): Alert[] {
   const alerts: Alert[] = [];
   const online = workers.filter((worker) => worker.alive);
   const offline = workers.filter((worker) => !worker.alive);
@@ -82,7 +83,7 @@ export function workerAlerts({ stats, workers, now }: Situation): Alert[] {
       kind: "bad",
       about: "workers",
       title: offline.length === 1 ? "1 worker is offline" : `${number(offline.length)} workers are offline`,
-      detail: `${heartbeatsText(offline, now)}. Their running jobs are rescued by an online worker within seconds.`,
+      detail: `${heartbeatsText(offline, now, processes)}. Their running jobs are rescued by an online worker within seconds.`,
       command: online.length === 0 ? startCommand(offline) : "jobs workers",
       actions: [SHOW],
     });
@@ -92,15 +93,22 @@ export function workerAlerts({ stats, workers, now }: Situation): Alert[] {
 
 /** Returns the largest queues with jobs; empty if that is the default one alone. */
 function fullQueues({ queues }: Situation["stats"]): string[] {
-  const names = queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES).toSorted((a, b) => b.size - a.size)
-    .slice(0, MAX_NAMED).map(({ name }) => name);
+  return namedQueues(
+    queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES).toSorted((a, b) => b.size - a.size)
+      .map(({ name }) => name),
+  );
+}
+
+/** Returns the first queues that a command names; empty if that is the default one alone. */
+function namedQueues(queues: readonly string[]): string[] {
+  const names = queues.slice(0, MAX_NAMED);
   return names.every((name) => name === "default") ? [] : names;
 }
 
 /** Heartbeats are late: what is known of these workers is old. */
-export function heartbeatAlerts({ workers, now }: Situation): Alert[] {
-  const late = workers.filter(({ alive, heartbeatAt, heartbeatMs = FOREIGN_HEARTBEAT_MS }) =>
-    alive && now - heartbeatAt >= Math.max(MIN_LATE_MS, 2 * heartbeatMs)
+export function heartbeatAlerts({ workers, processes, now }: Situation): Alert[] {
+  const late = workers.filter(({ id, alive, heartbeatAt, heartbeatMs = FOREIGN_HEARTBEAT_MS }) =>
+    alive && !processes.has(id) && now - heartbeatAt >= Math.max(MIN_LATE_MS, 2 * heartbeatMs)
   ).toSorted((a, b) => a.heartbeatAt - b.heartbeatAt);
   if (late.length === 0) return [];
   return [{
@@ -115,10 +123,51 @@ export function heartbeatAlerts({ workers, now }: Situation): Alert[] {
   }];
 }
 
-function heartbeatsText(workers: readonly WorkerInfo[], now: number): string {
-  const names = workers.slice(0, MAX_NAMED).map((worker) =>
-    `${worker.hostname.slice(0, 80)}:${worker.pid} (last heartbeat ${ago(worker, now)})`
-  );
+/** Workers on this machine whose processes have ended or are stopped: their heartbeats don't show it yet. */
+export function processAlerts({ workers, processes, now }: Situation): Alert[] {
+  const ended = workers.filter(({ alive, id }) => alive && processes.get(id) === "ended");
+  const stopped = workers.filter(({ alive, id }) => alive && processes.get(id) === "stopped");
+  const alerts: Alert[] = [];
+  if (ended.length > 0) {
+    alerts.push({
+      kind: "bad",
+      about: "workers",
+      title: ended.length === 1
+        ? "The process of a worker has ended without a stop"
+        : `The processes of ${number(ended.length)} workers have ended without a stop`,
+      detail: `${heartbeatsText(ended, now)}. The cause is kill -9, a lack of memory, or a crash: the log and ` +
+        "journalctl -k show which. Running jobs are rescued by an online worker once the heartbeat has lapsed.",
+      command: startCommand(ended, namedQueues(ended[0]!.queues)),
+      actions: [SHOW],
+    });
+  }
+  if (stopped.length > 0) {
+    alerts.push({
+      kind: "bad",
+      about: "workers",
+      title: stopped.length === 1
+        ? "The process of a worker is stopped by a signal"
+        : `The processes of ${number(stopped.length)} workers are stopped by a signal`,
+      detail: `${heartbeatsText(stopped, now)}. Running jobs are rescued by an online worker once the heartbeat ` +
+        "has lapsed.",
+      command: `kill -CONT ${stopped.map(({ pid }) => pid).join(" ")}`,
+      actions: [SHOW],
+    });
+  }
+  return alerts;
+}
+
+const STATE_TEXTS: Readonly<Record<ProcessState, string>> = {
+  ended: "its process has ended",
+  stopped: "its process is stopped",
+};
+
+function heartbeatsText(workers: readonly WorkerInfo[], now: number, processes?: Situation["processes"]): string {
+  const names = workers.slice(0, MAX_NAMED).map((worker) => {
+    const state = processes?.get(worker.id);
+    const known = state === undefined ? "" : `, ${STATE_TEXTS[state]}`;
+    return `${worker.hostname.slice(0, 80)}:${worker.pid} (last heartbeat ${ago(worker, now)}${known})`;
+  });
   return `${names.join(", ")}${workers.length > MAX_NAMED ? ` and ${number(workers.length - MAX_NAMED)} more` : ""}`;
 }
 

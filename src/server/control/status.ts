@@ -6,6 +6,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { QueueWeight } from "../../config/kinds.ts";
+import { processKey } from "../../processes.ts";
 import { VERSION } from "../../version.ts";
 import { dumpTasks, formatDump } from "./dump.ts";
 import type { Components } from "../components.ts";
@@ -28,10 +29,12 @@ export interface StatusOptions {
 export class Status {
   readonly #options: StatusOptions;
   readonly #startedAt: number;
+  readonly #processKey: string | undefined;
 
   constructor(options: StatusOptions) {
     this.#options = options;
     this.#startedAt = options.clock.now();
+    this.#processKey = options.guest === undefined ? processKey() : undefined;
   }
 
   describe(): WorkerRecord {
@@ -43,6 +46,7 @@ export class Status {
       id: worker,
       hostname: guest?.hostname ?? worker.slice(0, worker.indexOf(":")),
       pid: guest?.pid ?? Deno.pid,
+      ...(this.#processKey !== undefined && { processKey: this.#processKey }),
       tag: name ?? tag ?? "",
       labels,
       queues: [...new Set(queues.map((queue) => queue.name))],

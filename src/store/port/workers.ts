@@ -48,6 +48,8 @@ export interface WorkerRecord {
   readonly hostname: string;
   /** Its process ID there. */
   readonly pid: number;
+  /** Names this process on its machine (`processes.ts`), so that its end is seen there at once. Absent where that isn't known. */
+  readonly processKey?: string;
   /** Free text shown with the worker; may be empty. */
   readonly tag: string;
   /** Further words shown with it. */

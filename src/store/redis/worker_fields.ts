@@ -26,6 +26,7 @@ export function infoOf(worker: WorkerRecord): string {
   const info = JSON.stringify({
     hostname: worker.hostname,
     pid: worker.pid,
+    processKey: worker.processKey,
     tag: worker.tag,
     concurrency: worker.concurrency,
     queues: worker.queues,
@@ -78,6 +79,7 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     id,
     hostname: readString(info["hostname"]) ?? hostname,
     pid: readNumber(info["pid"]) ?? (Number(pid) || 0),
+    ...(typeof info["processKey"] === "string" && { processKey: info["processKey"] }),
     tag: readString(info["tag"]) ?? "",
     labels: readStrings(info["labels"]),
     queues: readStrings(info["queues"]),

@@ -248,6 +248,7 @@ function readRecord(id: string, text: string): WorkerRecord {
   try {
     const like: Readonly<Record<string, unknown>> = {
       ...empty,
+      processKey: "",
       quietSince: 0,
       heartbeatMs: 0,
       stopping: true,

@@ -4,6 +4,7 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
+import { endedProcesses } from "../../processes.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
 import { findEntries } from "../../operator/actions/job_ids.ts";
@@ -54,7 +55,8 @@ export async function lookUp(
   const entries = await findEntries(store, jid, ref);
   const id = entries.find(({ worker }) => worker !== undefined)?.worker;
   const workers = isFresh ? await withFreshReport(store, clock, { workers: around.workers, id }) : around.workers;
-  const surroundings = { queues, workers, now: clock.now(), pauses: await readPauses(store, queues) };
+  const [pauses, processes] = [await readPauses(store, queues), endedProcesses(workers)];
+  const surroundings = { queues, workers, now: clock.now(), pauses, processes };
   return await Promise.all(entries.map(async (entry) => {
     const job = viewEntry(entry, services.mask);
     const running = entry.place.in === "running" ? runningJob(services, job.jid, workers) : undefined;
