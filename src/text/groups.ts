@@ -10,6 +10,7 @@ import type { GroupInfo, GroupLimit } from "../store/port/groups.ts";
 import { number } from "./format.ts";
 import type { Columns } from "./columns.ts";
 import { limitText, limitUse } from "./limits.ts";
+import { shellWord } from "./shell.ts";
 
 /** Returns the name of a group for people: `acme`, or `(high priority)` for the jobs of a priority. */
 export function groupName(group: string): string {
@@ -40,6 +41,11 @@ export const GROUP_COLUMNS = {
 /** Returns the limit that applies to a group, in words. */
 export function limitOfGroup({ limit, weight, endsInMs }: GroupInfo): string {
   return groupLimitText({ ...limit, weight, ...(endsInMs !== undefined && { forMs: endsInMs }) });
+}
+
+/** Returns the option of a command that changes the limit of a group: it may be that of each group. */
+export function limitOption({ name, isOwn, sharesLimit }: GroupInfo): string {
+  return isOwn && !sharesLimit ? ` --group ${shellWord(name)}` : " --each-group";
 }
 
 /** Why nothing is taken from a group now: `paused for 10m`, `at its limit: 2 of 2 run`; empty if its turn comes. */

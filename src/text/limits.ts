@@ -4,6 +4,7 @@
  * @module
  */
 import { formatDuration } from "../job/duration.ts";
+import type { LastSet } from "../store/admin/audit.ts";
 import { formatStarts, type LimitInfo, MAX_RUNNING, MAX_STARTS, type QueueLimit } from "../store/port/limits.ts";
 import { number } from "./format.ts";
 import { shellWord } from "./shell.ts";
@@ -27,12 +28,26 @@ export function limitUse({ running, starts, taken, started, freeInMs }: LimitInf
   ].join(", ");
 }
 
-/** Returns the command that doubles the part of a limit that holds jobs back. */
-export function raiseLimit(queue: string, { running, starts, taken }: LimitInfo): string {
+/**
+ * Returns `, set 5m ago by ann`; empty if that isn't known.
+ *
+ * @param last the last event about the limit: a program may have set another one since, which is in no audit log
+ */
+export function limitSet(limit: QueueLimit, last: LastSet | undefined, now: number): string {
+  const isThis = last?.details !== undefined && last.details.startsWith(limitText(limit));
+  return isThis ? `, set ${formatDuration(Math.max(0, now - last.at))} ago by ${last.user}` : "";
+}
+
+/**
+ * Returns the command that doubles the part of a limit that holds jobs back.
+ *
+ * @param at the option that names a group, after a space; default: the limit is that of the queue
+ */
+export function raiseLimit(queue: string, { running, starts, taken }: LimitInfo, at = ""): string {
   const raised = running !== undefined && (starts === undefined || taken >= running)
     ? `--running ${Math.min(2 * running, MAX_RUNNING)}`
     : starts !== undefined
     ? `--starts ${formatStarts({ ...starts, count: Math.min(2 * starts.count, MAX_STARTS) })}`
     : "--off";
-  return `jobs limit ${shellWord(queue)} ${raised}`;
+  return `jobs limit ${shellWord(queue)}${at} ${raised}`;
 }

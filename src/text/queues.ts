@@ -5,7 +5,7 @@
  */
 import { formatDuration } from "../job/duration.ts";
 import type { QueueInfo } from "../store/admin/admin.ts";
-import type { LastPause } from "../store/admin/audit.ts";
+import type { LastSet } from "../store/admin/audit.ts";
 import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import type { Columns } from "./columns.ts";
 import { heldGroupsText } from "./groups.ts";
@@ -38,7 +38,7 @@ export function behindFirst<Queue extends QueueInfo>(queues: readonly Queue[]): 
 }
 
 /** Returns `, for 5m now, by ann`; empty if that isn't known. */
-export function pausedSince(pause: LastPause | undefined, now: number): string {
+export function pausedSince(pause: LastSet | undefined, now: number): string {
   return pause === undefined ? "" : `, for ${formatDuration(Math.max(0, now - pause.at))} now, by ${pause.user}`;
 }
 

@@ -10,14 +10,14 @@ import type { Step } from "../job/step.ts";
 import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/blockers.ts";
 import type { JobWaits } from "../store/ops/job_waits.ts";
 import { crashesOf, crashText } from "./crashes.ts";
-import { groupHeldText, groupName } from "./groups.ts";
-import { limitUse, raiseLimit } from "./limits.ts";
+import { groupHeldText, groupName, limitOption } from "./groups.ts";
+import { limitSet, limitUse, raiseLimit } from "./limits.ts";
 import { canIsolate, startCommand } from "./runtimes.ts";
 import { shellWord } from "./shell.ts";
 import { DEFAULT_EXAMPLE } from "./signals.ts";
 import { stallCure, stallText } from "./stalls.ts";
 import type { ProcessState } from "../processes.ts";
-import type { LastPause } from "../store/admin/audit.ts";
+import type { LastSet } from "../store/admin/audit.ts";
 import { isLate, usualMs } from "../store/ops/late.ts";
 import { LONG_RUN_MS, longRunning, runningJob, stallsOf } from "../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../store/port/paused_queues.ts";
@@ -30,7 +30,11 @@ export interface Surroundings extends Around, JobWaits {
   /** Epoch milliseconds. */
   readonly now: number;
   /** The last pause of each paused queue, as far as it is known. */
-  readonly pauses?: ReadonlyMap<string, LastPause>;
+  readonly pauses?: ReadonlyMap<string, LastSet>;
+  /** The last limit of each queue that is at its limit, as far as it is known. */
+  readonly limits?: ReadonlyMap<string, LastSet>;
+  /** The last pause or limit of its group. */
+  readonly groupSet?: LastSet | undefined;
   /** The workers on this machine whose processes have ended or are stopped, by worker ID. */
   readonly processes?: ReadonlyMap<string, ProcessState>;
 }
@@ -163,8 +167,8 @@ export function queueReasons(
     // Workers that are busy now may be free when the job is due.
     .filter(({ is }) => isQueued || is !== "busy");
   const reasons = blockers.map((blocker) => reasonOf(blocker, queue, className, around));
-  const held = isQueued ? whyGroupIsHeld(around) : undefined;
-  if (held !== undefined) reasons.push(sentence(held));
+  const held = isQueued ? groupReason(queue, around) : undefined;
+  if (held !== undefined) reasons.push(held);
   if (isQueued && reasons.length === 0) {
     reasons.push(`Nothing blocks it: a worker fetches it in its turn${asOf(serving(queue, around), around.now)}.`);
   }
@@ -188,6 +192,19 @@ function whyGroupIsHeld(around: Surroundings): string | undefined {
   if (group.paused) return `${name} is paused${untilWhen(group.pausedForMs, around)}`;
   const held = groupHeldText(group);
   return held === "" ? undefined : `${name} is ${held}`;
+}
+
+/** Returns why the group of the job is held, since when, and the command that helps. The jobs of a priority have neither pause nor limit. */
+function groupReason(queue: string, around: Surroundings): string | undefined {
+  const { group, groupSet, now } = around;
+  const why = whyGroupIsHeld(around);
+  if (why === undefined || group === undefined) return undefined;
+  if (group.paused) {
+    const resume = `jobs resume ${shellWord(queue)} --group ${shellWord(group.name)}`;
+    return `${sentence(why + pausedSince(groupSet, now))} ${resume} resumes it.`;
+  }
+  const raise = raiseLimit(queue, group.limit!, limitOption(group));
+  return `${sentence(why + limitSet(group.limit!, groupSet, now))} ${raise} raises it.`;
 }
 
 function whyPaused(
@@ -214,7 +231,9 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "limited": {
       const longest = longRunning(around.workers.filter(({ alive }) => alive), queue, around.now);
       const running = longest === undefined ? "" : ` The longest: ${stallText(longest, around.now)}.`;
-      return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}.${running} ${
+      return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}${
+        limitSet(blocker.limit, around.limits?.get(queue), around.now)
+      }.${running} ${
         raiseLimit(queue, blocker.limit)
       } raises it.`;
     }

@@ -171,7 +171,7 @@ Deno.test("a queued job says that its group, its queue or all queues are paused,
   assertEquals(said({ group: group({}) }), [undefined, []]);
   assertEquals(said({ group: group({ paused: true, pausedForMs: DAY_MS }) }), [
     `group "acme" is paused ${end}`,
-    [`Group "acme" is paused ${end}.`],
+    [`Group "acme" is paused ${end}. jobs resume mail --group acme resumes it.`],
   ]);
   assertEquals(said({ queues: [paused("*", DAY_MS)] }), [`all queues are paused ${end}`, [
     `All queues are paused ${end}. jobs resume resumes them.`,
@@ -180,8 +180,25 @@ Deno.test("a queued job says that its group, its queue or all queues are paused,
     'group "acme" is paused until it is resumed',
     [
       'Queue "mail" is paused until it is resumed. jobs resume mail resumes it.',
-      'Group "acme" is paused until it is resumed.',
+      'Group "acme" is paused until it is resumed. jobs resume mail --group acme resumes it.',
     ],
+  ]);
+  const limit = { running: 2, taken: 2, started: 0, freeInMs: undefined };
+  const own = group({ limit, isOwn: true, paused: false });
+  const groupSet = { at: NOW - 60_000, user: "ann", details: "2 at once, weight 3" };
+  const atLimit = 'Group "acme" is at its limit: 2 of 2 running';
+  assertEquals(said({ group: own, groupSet })[1], [
+    `${atLimit}, set 1m ago by ann. jobs limit mail --group acme --running 4 raises it.`,
+  ]);
+  const changed = { ...groupSet, details: "5 at once" };
+  for (const shared of [{ ...own, isOwn: false }, { ...own, sharesLimit: true }]) {
+    assertEquals(said({ group: shared, groupSet: changed })[1], [
+      `${atLimit}. jobs limit mail --each-group --running 4 raises it.`,
+    ]);
+  }
+  const since = new Map([["mail", { at: NOW - 300_000, user: "bob", details: "2 at once" }]]);
+  assertEquals(said({ queues: [{ name: "mail", paused: false, limit }], limits: since })[1], [
+    'Queue "mail" is at its limit: 2 of 2 running, set 5m ago by bob. jobs limit mail --running 4 raises it.',
   ]);
   assertEquals(said({ queues: [paused("other")] }), [undefined, []]);
   assertEquals(

@@ -4,7 +4,7 @@
  */
 import { assertEquals, assertMatch } from "@std/assert";
 import { every, systemClock } from "../../src/clock.ts";
-import { Client } from "../../src/client/client.ts";
+import { Client, type JobRequest } from "../../src/client/client.ts";
 import { Crontab } from "../../src/client/crontab.ts";
 import { checkCrontab } from "../../src/cron/crontab.ts";
 import { definitionText, stateText } from "../../src/cron/definition.ts";
@@ -72,8 +72,8 @@ class Lab {
   }
 
   /** Pushes a job, and waits until its handler runs. */
-  async running(name: string): Promise<string> {
-    const jid = await this.bench.push(name, [this.bench.notes, TEN_MINUTES_MS]);
+  async running(name: string, more: Partial<JobRequest> = {}): Promise<string> {
+    const jid = await this.bench.push(name, [this.bench.notes, TEN_MINUTES_MS], more);
     await this.bench.noted(`start ${jid}`);
     return jid;
   }
@@ -84,9 +84,9 @@ class Lab {
   }
 
   /** Pushes a job that has waited for ten minutes. */
-  async waiting(name = "Noop"): Promise<string> {
+  async waiting(name = "Noop", more: Partial<JobRequest> = {}): Promise<string> {
     const client = new Client({ store: await this.past(TEN_MINUTES_MS), onUnregistered: () => {} });
-    return (await client.push({ class: name, args: [] }))!;
+    return (await client.push({ class: name, args: [], ...more }))!;
   }
 
   get clock() {
@@ -205,11 +205,25 @@ const INCIDENTS: readonly Incident[] = [
       return await lab.waiting();
     },
     // The job that runs is named after 10 s: a shorter one may have ended since the heartbeat.
-    alert: /Queue "default" is 10m\S* behind.*It is at its limit: 1 of 1 running\./,
+    alert: /Queue "default" is 10m\S* behind.*It is at its limit: 1 of 1 running, set \S+ ago by \w+\./,
     command: /^jobs limit default --running 2$/,
-    why: /at its limit: 1 of 1 running\. .*jobs limit default --running 2 raises/,
+    why: /at its limit: 1 of 1 running, set \S+ ago by \w+\. .*jobs limit default --running 2 raises/,
     sample: /^jobs_queue_limited\{queue="default"\} 1$/m,
     rule: "JobsQueueAtLimit",
+  },
+  {
+    name: "the limit of a group is too low",
+    stage: async (lab) => {
+      await lab.run("limit", "default", "--each-group", "--running", "1");
+      await lab.worker(["-c", "5"]);
+      await lab.running("Hang", { group: "acme" });
+      return await lab.waiting("Noop", { group: "acme" });
+    },
+    alert: /Queue "default" is 10m\S* behind \(1 job waiting\).*1 group held: at the limit, or paused/,
+    command: /^jobs list groups default$/,
+    why:
+      /Group "acme" is at its limit: 1 of 1 running, set \S+ ago by \w+\. jobs limit default --each-group --running 2 raises/,
+    rule: "JobsQueueLatencyHigh",
   },
   {
     name: "a class is missing after a deploy",

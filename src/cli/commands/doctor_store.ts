@@ -17,7 +17,7 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { StoreError, type StoreErrorCode } from "../../store/port/errors.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { openStore } from "../../store/open.ts";
-import { limitUse } from "../../text/limits.ts";
+import { limitSet, limitUse } from "../../text/limits.ts";
 import { checkCron } from "./doctor_cron.ts";
 import { checkPace } from "./doctor_pace.ts";
 import type { Finding } from "./doctor_finding.ts";
@@ -190,7 +190,7 @@ async function checkAlerts(
       } as const,
     ]),
     ...emptyPauses(situation),
-    ...queues.flatMap((queue) => atItsLimit(queue)),
+    ...queues.flatMap((queue) => atItsLimit(queue, situation)),
   ];
 }
 
@@ -240,10 +240,12 @@ async function stuckLeases(store: Store, online: readonly WorkerInfo[]): Promise
 }
 
 /** Reports a queue at its limit. This isn't a fault: an operator set the limit. */
-function atItsLimit({ name, size, latencyMs, limit }: QueueInfo): Finding[] {
+function atItsLimit({ name, size, latencyMs, limit }: QueueInfo, { limits, now }: Situation): Finding[] {
   if (size === 0 || limit === undefined || limit.freeInMs === 0 || latencyMs >= BEHIND_MS) return [];
   const age = `${size === 1 ? "" : "the oldest "}${formatDuration(latencyMs)} old`;
-  const message = `queue "${name}" has ${jobsIn(size)}, ${age}, and is at its limit: ${limitUse(limit)}`;
+  const message = `queue "${name}" has ${jobsIn(size)}, ${age}, and is at its limit: ${limitUse(limit)}${
+    limitSet(limit, limits.get(name), now)
+  }`;
   return [{ check: "queues", state: "ok", message }];
 }
 

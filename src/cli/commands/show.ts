@@ -32,7 +32,7 @@ import { readSteps, stepLine } from "../shared/steps.ts";
 import { Mask } from "../../text/mask.ts";
 import { stepJson } from "../../text/steps.ts";
 import { isoTime, relative } from "../../text/times.ts";
-import { readPauses } from "../../operator/query/pauses.ts";
+import { heldGroup, readLastSettings } from "../../operator/query/last_settings.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
 
 /** The text of `--help`. */
@@ -157,11 +157,12 @@ function batchText({ batch, flow_node: node }: { readonly [field: string]: unkno
 /** Returns for each entry why it isn't running. */
 async function reasonsOf(store: Store, entries: readonly Entry[], mask: Mask): Promise<(readonly string[])[]> {
   const [{ queues }, workers] = await Promise.all([store.admin.stats(), store.workers.list()]);
-  const [pauses, processes] = [await readPauses(store, queues), endedProcesses(workers)];
-  const around = { queues, workers, now: systemClock.now(), pauses, processes };
+  const around = { queues, workers, now: systemClock.now(), processes: endedProcesses(workers) };
   return await Promise.all(
     entries.map(async (entry) => {
-      const reasons = whyNotRunning(entry, { ...around, ...await readJobWaits(store, entry, around) });
+      const waits = await readJobWaits(store, entry, around);
+      const set = await readLastSettings(store, queues, heldGroup(entry, waits));
+      const reasons = whyNotRunning(entry, { ...around, ...set, ...waits });
       return reasons.map((reason) => mask.text(reason));
     }),
   );

@@ -7,7 +7,7 @@ import { formatDuration } from "../../job/duration.ts";
 import { isPath } from "../../job/group.ts";
 import { type GroupLimit, MAX_WEIGHT } from "../../store/port/groups.ts";
 import { MAX_RUNNING, parseStarts, type StartLimit, STARTS_EXPECTED } from "../../store/port/limits.ts";
-import { ALL_QUEUES, pauseTarget } from "../../store/port/paused_queues.ts";
+import { ALL_QUEUES, eachGroupTarget, pauseTarget } from "../../store/port/paused_queues.ts";
 import { groupLimitText } from "../../text/groups.ts";
 import { invalid, InvalidInput, object, optional, type TypeOf } from "../shapes/shape.ts";
 import { boolean, integer, number, parsed, span, text } from "../shapes/values.ts";
@@ -182,7 +182,7 @@ export const limitGroup = action({
   }),
   within: ({ name }) => [name],
   deed: ({ name, group, ...limit }) =>
-    limitDeed(group === undefined ? `${pauseTarget(name)} each group` : pauseTarget(name, group), limit),
+    limitDeed(group === undefined ? eachGroupTarget(name) : pauseTarget(name, group), limit),
   run: async ({ store }, given) => {
     const { name: queue, group } = given;
     const limit = limitOf(given);

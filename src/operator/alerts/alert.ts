@@ -9,7 +9,7 @@ import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Batch } from "../../store/port/batches.ts";
-import type { LastPause } from "../../store/admin/audit.ts";
+import type { LastSet } from "../../store/admin/audit.ts";
 import type { Stall } from "../../store/ops/stalls.ts";
 import type { Crashes } from "../../text/crashes.ts";
 import type { ProcessState } from "../../processes.ts";
@@ -114,7 +114,9 @@ export interface Situation {
   /** Classes of waiting jobs for which no worker of their queue has a handler. */
   readonly unhandled: readonly Unhandled[];
   /** The last pause of each paused queue in the audit log, by the queue's name. */
-  readonly pauses: ReadonlyMap<string, LastPause>;
+  readonly pauses: ReadonlyMap<string, LastSet>;
+  /** The last limit of each queue that is at its limit, by the queue's name. */
+  readonly limits: ReadonlyMap<string, LastSet>;
   /** Problems of the store's server that alerts report. */
   readonly serverFindings: readonly HealthFinding[];
   /** Batches and flows that wait for their dead members. */

@@ -64,6 +64,7 @@ function alerts(situation: Partial<Situation>) {
     serverFindings: [],
     roundTripMs: 1,
     pauses: new Map(),
+    limits: new Map(),
     stuck: [],
     ...situation,
   });

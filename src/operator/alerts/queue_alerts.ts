@@ -10,7 +10,8 @@ import { LONG_RUN_MS, longRunning } from "../../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
-import { limitUse, raiseLimit } from "../../text/limits.ts";
+import { heldGroupsText } from "../../text/groups.ts";
+import { limitSet, limitUse, raiseLimit } from "../../text/limits.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
 import { startCommand } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
@@ -114,8 +115,8 @@ function unfetchedAlert(
   };
 }
 
-function behindAlert(queue: QueueInfo, { workers, stats, now }: Situation): Alert {
-  const { name, latencyMs, size, limit } = queue;
+function behindAlert(queue: QueueInfo, { workers, stats, limits, now }: Situation): Alert {
+  const { name, latencyMs, size, limit, heldGroups } = queue;
   const alert = {
     kind: "warn",
     about: "queues",
@@ -129,7 +130,7 @@ function behindAlert(queue: QueueInfo, { workers, stats, now }: Situation): Aler
     const longest = longRunning(workers.filter(({ alive }) => alive), name, now);
     return {
       ...alert,
-      detail: `It is at its limit: ${limitUse(limit!)}.${
+      detail: `It is at its limit: ${limitUse(limit!)}${limitSet(limit!, limits.get(name), now)}.${
         longest === undefined ? "" : ` The longest: ${stallText(longest, now)}.`
       }`,
       command: raiseLimit(name, limit!),
@@ -137,6 +138,10 @@ function behindAlert(queue: QueueInfo, { workers, stats, now }: Situation): Aler
     };
   }
   const busy = blockers.find((blocker) => "stall" in blocker);
+  if (busy?.stall === undefined && heldGroups !== undefined) {
+    const detail = `${sentence(heldGroupsText(heldGroups))}: at the limit, or paused.`;
+    return { ...alert, detail, command: `jobs list groups ${shellWord(name)}` };
+  }
   if (busy?.stall === undefined) {
     return { ...alert, detail: "Jobs arrive faster than its workers process them.", command: "jobs workers" };
   }

@@ -20,7 +20,7 @@ import type { WorkerInfo } from "../../store/port/workers.ts";
 import { crashesOf } from "../../text/crashes.ts";
 import { endedProcesses } from "../../processes.ts";
 import { readEnds } from "../query/cron_ends.ts";
-import { readPauses } from "../query/pauses.ts";
+import { readLastSettings } from "../query/last_settings.ts";
 import type { Sample, Situation, Unhandled } from "./alert.ts";
 import { heldEntries, heldRuns, recentRuns } from "./cron_alerts.ts";
 import { CRASH_ERROR } from "./failure_alerts.ts";
@@ -71,7 +71,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     readCron(crontab),
   ]);
   const isPostgres = store.url.startsWith("postgres");
-  const [{ unhandled, suspects, scheduled }, crashes, retrying, cronEnds, cronHeld, pauses, stuck, serverFindings] =
+  const [{ unhandled, suspects, scheduled }, crashes, retrying, cronEnds, cronHeld, settings, stuck, serverFindings] =
     await Promise
       .all([
         waitingJobs(source, stats, workers),
@@ -79,7 +79,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
         stats.retry === 0 ? [] : retryingJobs(store),
         readEnds(store, recentRuns(cron, now)),
         readHeld(crontab, heldEntries(cron, now)),
-        readPauses(store, stats.queues),
+        readLastSettings(store, stats.queues),
         stuckBatches(store),
         isPostgres ? serverFindingsOf(store) : [],
       ]);
@@ -97,7 +97,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
       retrying,
       later,
       unhandled,
-      pauses,
+      ...settings,
       stuck,
       serverFindings,
     },

@@ -34,8 +34,8 @@ export interface AuditEntry extends AuditEvent {
   readonly at: number;
 }
 
-/** When, and by whom, a queue was paused. */
-export type LastPause = Pick<AuditEntry, "at" | "user">;
+/** When, and by whom, a pause or a limit was set. */
+export type LastSet = Pick<AuditEntry, "at" | "user" | "details">;
 
 /** One page of events, the latest first. */
 export interface AuditPage {

@@ -12,6 +12,11 @@ export function isSuspended(queues: readonly { readonly name: string; readonly p
   return queues.some(({ name, paused }) => name === ALL_QUEUES && paused);
 }
 
+/** Returns the target of a limit of each group of a queue as the audit log names it. */
+export function eachGroupTarget(queue: string): string {
+  return `${pauseTarget(queue)} each group`;
+}
+
 /** Returns the target of a pause as the audit log names it: a queue, or a group of it. */
 export function pauseTarget(queue: string, group?: string): string {
   if (group !== undefined) return `queue:${queue} group ${group}`;

@@ -10,7 +10,7 @@ import type { Entry, Place } from "../../store/port/entries.ts";
 import { findEntries } from "../../operator/actions/job_ids.ts";
 import { withFreshReport } from "../../store/ops/fresh_report.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
-import { readPauses } from "../../operator/query/pauses.ts";
+import { heldGroup, readLastSettings } from "../../operator/query/last_settings.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf, outputLines } from "./results.ts";
@@ -55,8 +55,7 @@ export async function lookUp(
   const entries = await findEntries(store, jid, ref);
   const id = entries.find(({ worker }) => worker !== undefined)?.worker;
   const workers = isFresh ? await withFreshReport(store, clock, { workers: around.workers, id }) : around.workers;
-  const [pauses, processes] = [await readPauses(store, queues), endedProcesses(workers)];
-  const surroundings = { queues, workers, now: clock.now(), pauses, processes };
+  const surroundings = { queues, workers, now: clock.now(), processes: endedProcesses(workers) };
   return await Promise.all(entries.map(async (entry) => {
     const job = viewEntry(entry, services.mask);
     const running = entry.place.in === "running" ? runningJob(services, job.jid, workers) : undefined;
@@ -64,7 +63,8 @@ export async function lookUp(
     // Parsing a large payload would hold the event loop. The group of a queued job is read without its payload.
     const isLarge = entry.payload.length > MAX_PARSED_CHARS;
     const waits = isLarge && entry.place.in !== "queue" ? {} : await readJobWaits(store, entry, surroundings);
-    const around = { ...surroundings, ...waits };
+    const set = await readLastSettings(store, queues, heldGroup(entry, waits));
+    const around = { ...surroundings, ...set, ...waits };
     const held = whyHeld(entry, around);
     return {
       entry,
