@@ -9,7 +9,7 @@ import type { JsonOf } from "../operator/shapes/shape.ts";
 import { formatDuration } from "../job/duration.ts";
 import { type Columns, timeColumn } from "./columns.ts";
 import { number } from "./format.ts";
-import { isoTime, localTime } from "./times.ts";
+import { isoTime, localTime, relative } from "./times.ts";
 
 const STATES: Readonly<Record<Exclude<Batch["state"], "stuck">, string>> = {
   open: "more members may come",
@@ -50,6 +50,30 @@ export function stuckText(batch: Batch): string {
   } dead${others}: retry or delete the dead ones`;
 }
 
+/** Returns what keeps a batch or a flow from its end, and the command that helps; nothing once it has ended. */
+export function whyNotEnded(batch: Batch, now: number): string[] {
+  const { id, flow, state, dead, pending, waiting = 0, total, completedAt, dueAt } = batch;
+  if (state === "stuck") {
+    const since = completedAt === undefined ? "" : `, for ${formatDuration(Math.max(0, now - completedAt))}`;
+    const isOne = dead === 1;
+    return [
+      `It waits for its dead ${flow ? "node" : "job"}${isOne ? "" : "s"}${since}. jobs ${flow ? "flow" : "batch"} retry ` +
+      `${id} runs ${isOne ? "it" : "them"} again; jobs list dead --batch ${id} lists ${isOne ? "it" : "them"}, and ` +
+      `jobs delete --all dead --batch ${id} gives ${isOne ? "it" : "them"} up.`,
+    ];
+  }
+  if (state === "open") {
+    const end = dueAt === undefined ? "" : `; without more members it is abandoned ${relative(dueAt, now)}`;
+    const has = total === 0 ? "It is open, and has no members" : pending === 0 ? "It is open, and its members have ended" : "It is open";
+    return [`${has}: jobs batch close ${id} closes it once all members are pushed${end}.`];
+  }
+  const running = pending - waiting;
+  if (state !== "running" || running <= 0) return [];
+  return [`${membersText(running, batch)} ${running === 1 ? "is" : "are"} pending: jobs find --batch ${id} lists ${
+    running === 1 ? "it" : "them"
+  }, and jobs show JID says why one isn't running.`];
+}
+
 /** Returns a number of members: `1 job`, `3 nodes`. */
 export function membersText(count: number, { flow }: Pick<Batch, "flow">): string {
   const noun = flow ? "node" : "job";
@@ -88,6 +112,7 @@ export function batchLines(batch: Batch, now: number): string[] {
     ["name", batch.name],
     ["state", `${batch.state}: ${batchStateText(batch)}`],
     [flow ? "nodes" : "members", `${batch.total}${states.length > 0 ? ` (${states.join(", ")})` : ""}`],
+    ...whyNotEnded(batch, now).map((reason) => ["why", reason] as const),
     ["throughput", batchThroughput(batch, now)],
     ["tags", tags.length > 0 ? tags.join(", ") : undefined],
     [flow ? "batch" : "parent", batch.parent],

@@ -38,6 +38,8 @@ interface Incident {
   readonly why?: RegExp;
   /** A sample that the rule looks at. */
   readonly sample?: RegExp;
+  /** Further commands that show it. */
+  readonly also?: (lab: Lab) => Promise<void>;
   /** The rule in alerts.yml and in the runbook. */
   readonly rule: string;
 }
@@ -376,6 +378,13 @@ const INCIDENTS: readonly Incident[] = [
       /Batch "mails" \(\w+\) waits for 1 dead job, for \S+.*1 of 2 jobs is dead, the others have ended: retry or delete/,
     command: /^jobs batch retry \w+$/,
     why: /It is dead: its retries are exhausted\. jobs retry \w+ runs it again/,
+    also: async (lab) => {
+      const [{ id }] = JSON.parse((await lab.run("batch", "list", "--json")).stdout).batches;
+      const { why } = JSON.parse((await lab.run("batch", "show", id, "--json")).stdout);
+      assertMatch(why[0], /^It waits for its dead job, for \S+\. jobs batch retry (\w+) runs it again; jobs list dead --batch \1/);
+      assertMatch((await lab.run("batch", "show", id)).stdout, /^why +It waits for its dead job/m);
+      assertMatch((await lab.run("list", "dead", "--batch", id)).stdout, /Fail/);
+    },
     sample: /^jobs_batches\{kind="batch",state="stuck"\} 1$/m,
     rule: "JobsBatchStuck",
   },
@@ -409,7 +418,7 @@ const INCIDENTS: readonly Incident[] = [
 const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
 
 shareRedis();
-for (const { name, on, stage, alert, finding = alert, command, why, sample, rule } of INCIDENTS) {
+for (const { name, on, stage, alert, finding = alert, command, why, sample, also, rule } of INCIDENTS) {
   for (const kind of ["sqlite", "redis"] as const) {
     if (on !== undefined && on !== kind) continue;
     Deno.test(`incident: ${name} (${kind})`, async () => {
@@ -436,6 +445,7 @@ for (const { name, on, stage, alert, finding = alert, command, why, sample, rule
       assertMatch(overview, alert);
       if (shown && why) assertMatch(shown.stdout, why);
       if (metrics && sample) assertMatch(metrics, sample);
+      await also?.(lab);
       assertMatch(await read("packaging/prometheus/alerts.yml"), new RegExp(`alert: ${rule}\n`));
       assertMatch(await read("docs/operate/runbook.md"), new RegExp(`\`${rule}\``));
     });

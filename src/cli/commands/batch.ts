@@ -2,7 +2,7 @@
 import { systemClock } from "../../clock.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { checkBatchCounts, closeBatch, openBatch } from "../../operator/actions/batches.ts";
-import { BATCH_COLUMNS, batchJson, batchLines } from "../../text/batches.ts";
+import { BATCH_COLUMNS, batchJson, batchLines, whyNotEnded } from "../../text/batches.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { actHere } from "../shared/act.ts";
 import { cancelAndPrint, retryAndPrint } from "../shared/cancel_batch.ts";
@@ -108,8 +108,9 @@ async function list(store: Store, limit: number, json: boolean): Promise<void> {
 
 async function show(store: Store, id: string, json: boolean): Promise<void> {
   const batch = found((await store.batches.read({ ids: [id] })).batches[0], id);
-  if (json) return printJson(batchJson(batch));
-  for (const line of batchLines(batch, systemClock.now())) print(line);
+  const now = systemClock.now();
+  if (json) return printJson({ ...batchJson(batch), why: whyNotEnded(batch, now) });
+  for (const line of batchLines(batch, now)) print(line);
 }
 
 async function cancel(store: Store, id: string, json: boolean): Promise<void> {

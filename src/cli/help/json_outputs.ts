@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { batchListShape, batchShape, flowListShape, shownFlowShape } from "../../operator/shapes/batches.ts";
+import { batchListShape, flowListShape, shownBatchShape, shownFlowShape } from "../../operator/shapes/batches.ts";
 import * as changes from "../../operator/shapes/changes.ts";
 import { cronCheckShape, entryPageShape, historyShape, nextRunsShape } from "../../operator/shapes/cron.ts";
 import { eventShape } from "../../operator/shapes/events.ts";
@@ -97,7 +97,7 @@ export const OUTPUTS: readonly Output[] = [
   { command: "jobs batch open", shape: changes.doneShape("id", "the batch's ID") },
   { command: "jobs batch close ID", shape: changes.closedShape },
   { command: "jobs batch list", shape: batchListShape },
-  { command: "jobs batch show ID", shape: batchShape },
+  { command: "jobs batch show ID", shape: shownBatchShape },
   { command: "jobs batch cancel ID", shape: changes.cancelledShape("batch", "members") },
   { command: "jobs batch retry ID", shape: changes.retriedShape("members") },
   { command: "jobs batch check ID", shape: changes.checkedShape },

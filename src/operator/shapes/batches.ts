@@ -40,6 +40,11 @@ export const batchShape = object("", {
   ...COUNTERS,
 });
 
+const WHY = list("what keeps it from its end, and the command that helps; empty once it has ended", text(""));
+
+/** A batch that is shown alone. */
+export const shownBatchShape = object("", { ...batchShape.fields, why: WHY });
+
 /** A flow: a batch whose members, its nodes, run after each other. */
 export const flowShape = object("", {
   id: text("the flow's ID"),
@@ -86,6 +91,6 @@ export const nodePageShape = object("", {
 /** A flow with its nodes. */
 export const shownFlowShape = object("", {
   ...flowShape.fields,
-  why: list("why queued nodes don't run", text("")),
+  why: list("what keeps it from its end, and why queued nodes don't run", text("")),
   nodes: list("its nodes", nodeShape),
 });

@@ -4,8 +4,8 @@
  * @module
  */
 import { nodeStates } from "../../store/ops/flows.ts";
-import { batchPageShape, batchShape, flowPageShape, flowShape, nodePageShape } from "../../operator/shapes/batches.ts";
-import { batchJson } from "../../text/batches.ts";
+import { batchPageShape, flowPageShape, flowShape, nodePageShape, shownBatchShape } from "../../operator/shapes/batches.ts";
+import { batchJson, whyNotEnded } from "../../text/batches.ts";
 import { flowJson, nodeJson } from "../../text/flows.ts";
 import { findBatch } from "../../operator/actions/batches.ts";
 import { pageOf } from "../read/paging.ts";
@@ -26,8 +26,11 @@ export const batchRoutes: readonly ApiRoute[] = [
   reads({
     path: "/batches/{id}",
     about: "Returns a batch: its state, the counts of its jobs, its callbacks",
-    shape: batchShape,
-    run: async (c, services) => batchJson(await findBatch(services, "batch", c.req.param("id") ?? "")),
+    shape: shownBatchShape,
+    run: async (c, services) => {
+      const batch = await findBatch(services, "batch", c.req.param("id") ?? "");
+      return { ...batchJson(batch), why: whyNotEnded(batch, services.clock.now()) };
+    },
   }),
   reads({
     path: "/flows",

@@ -8,7 +8,7 @@ import { MEMBER_STATES } from "../../job/batch.ts";
 import { nodeStates, type ShownState } from "../../store/ops/flows.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { FlowNode } from "../../store/port/flows.ts";
-import { batchProgress, batchStateText, batchThroughput, membersText } from "../../text/batches.ts";
+import { batchProgress, batchStateText, batchThroughput, membersText, whyNotEnded } from "../../text/batches.ts";
 import { NODE_COLUMNS } from "../../text/flows.ts";
 import { number } from "../../text/format.ts";
 import {
@@ -109,6 +109,7 @@ function OnePage({ view, kind, batch, nodes, states, dead }: {
 }) {
   const path = `${PATHS[kind]}/${batch.id}`;
   const throughput = batchThroughput(batch, view.now);
+  const reasons = batch.state === "running" ? [] : whyNotEnded(batch, view.now);
   const hasEnded = batch.pending === 0 || batch.state === "cancelled";
   return (
     <Layout view={view} title={batch.name ?? batch.id}>
@@ -128,6 +129,12 @@ function OnePage({ view, kind, batch, nodes, states, dead }: {
         <Progress text={`${batchProgress(batch)} ended`} bad={deadShare(batch)} />{" "}
         <span class="note">· {batchStateText(batch)}{throughput && ` · ${throughput}`}</span>
       </p>
+      {reasons.length > 0 && (
+        <section class="reasons" id="reasons" data-live>
+          <h2>Why it hasn't ended</h2>
+          <ul>{reasons.map((reason) => <li>{reason}</li>)}</ul>
+        </section>
+      )}
       {nodes.length > 0 && <FlowGraph view={view} nodes={nodes} states={states} />}
       <dl class="tiles" id="counts" data-live aria-label={kind === "flow" ? "Nodes by state" : "Members by state"}>
         {shownStates(batch).map((state) => {
