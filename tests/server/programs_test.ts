@@ -5,6 +5,7 @@ import { requireRoot, requireTool } from "../support/tools.ts";
 import { endingWithWorker } from "../../src/handlers/isolation/ending_with_worker.ts";
 import { Bench } from "../support/bench.ts";
 import { decodeBacktrace } from "../../src/job/failure.ts";
+import { jobsCommand } from "../support/command.ts";
 import { jobs, type JobsProcess } from "../support/process.ts";
 
 /** A worker that performs class `Program` with this shell script. */
@@ -217,7 +218,8 @@ Deno.test("of a program that fails, the end of what it printed is kept, also whi
   await using bench = await Bench.open();
   await using _server = await serve(
     bench,
-    `echo "Bearer abcdef0123456789"; echo "out $JOBS_ATTEMPT"; echo "err" >&2; exit 3`,
+    `echo "Bearer abcdef0123456789"; echo "out $JOBS_ATTEMPT"; echo "err" >&2; ` +
+      `${jobsCommand().map((word) => `'${word}'`).join(" ")} step log "told"; exit 3`,
   );
   const jid = await bench.push("Program", [], { retry: 3 });
   await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "retry");
@@ -238,7 +240,9 @@ Deno.test("of a program that fails, the end of what it printed is kept, also whi
   const failed = await bench.push("Program", [], { retry: false });
   await bench.until(async () => (await bench.store.results.read({ jids: [failed] })).records.length === 1);
   const { stdout } = await jobs(["show", failed, "--json"], { env });
-  assertEquals(JSON.parse(stdout).output.toSorted(), ["Bearer ••••••", "err", "out 1"]);
+  const { output, log } = JSON.parse(stdout);
+  assertEquals(output.toSorted(), ["Bearer ••••••", "err", "out 1"]);
+  assertEquals(log, ["told"], "what it printed isn't shown a second time");
 });
 
 Deno.test("the output of a program that its timeout ended is kept with its end only", async () => {

@@ -9,6 +9,7 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
+import { keptLine } from "../../handlers/kept_line.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import type { RunningJob } from "../../handlers/running_job.ts";
 import { describeError } from "../../job/describe_error.ts";
@@ -154,7 +155,8 @@ export class ResultRecorder {
     parts: { readonly result?: string | undefined; readonly steps: string | undefined },
   ): NewRecord {
     const { clock, worker } = this.#options;
-    const { jid, queue, attempt, progress, lastLine, lastLines, output } = job;
+    const { jid, queue, attempt, progress, lastLine, output } = job;
+    const log = ownLines(job.lastLines, output);
     const elapsed = clock.monotonic() - since;
     const endedAt = clock.now();
     const body = endedText({
@@ -170,7 +172,7 @@ export class ResultRecorder {
       worker,
       ...(progress && { progress: progressText(progress) }),
       ...(lastLine !== undefined && { lastLine }),
-      ...(lastLines !== undefined && { log: lastLines }),
+      ...(log !== undefined && { log }),
       ...(output !== undefined && { output }),
     }, { ...parts, ...payloadOf(job.job) });
     return { jid, ttlMs, body };
@@ -201,6 +203,17 @@ const STATES: Readonly<Partial<Record<AttemptEnd["kind"], EndState>>> = {
   discard: "failed",
   bury: "dead",
 };
+
+/** Returns the log lines that aren't in the output: what a program prints on stderr is in both. */
+function ownLines(
+  lines: readonly string[] | undefined,
+  output: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (lines === undefined || output === undefined) return lines;
+  const printed = new Set(output.map((line) => keptLine(line, {}, undefined)));
+  const own = lines.filter((line) => !printed.has(line));
+  return own.length === 0 ? undefined : own;
+}
 
 function payloadOf({ raw }: Job): { readonly payload?: string } {
   // The output of an earlier attempt is long, and the record has that of the last one.
