@@ -58,6 +58,21 @@ Deno.test("list and find mask the secrets of jobs, as text and as JSON", async (
   }
 });
 
+Deno.test("find names the field that has the words, if the row doesn't show them", async () => {
+  await using bench = await Bench.open();
+  const jid = await bench.push("Mail", ["bob"], { id: "order-4711", tags: ["nightly"], token: "hunter2-4711" });
+  await bench.push("Mail", ["carl"]);
+  const run = async (...args: string[]) =>
+    (await jobs([...args, "--store", bench.url], { env: { COLUMNS: "200" } })).stdout.trimEnd().split("\n");
+  assertEquals((await run("find", "bob"))[0]?.includes("found in"), false);
+  const [heading, row, ...more] = await run("find", "4711");
+  assertEquals([heading?.includes("found in"), row?.includes(jid), more], [true, true, []]);
+  assertStringIncludes(row!, "id: order-4711");
+  assertEquals(row!.includes("hunter2"), false);
+  assertStringIncludes((await run("find", "nightly"))[1]!, "tags: ");
+  assertStringIncludes((await run("show", jid)).join("\n"), "id        order-4711");
+});
+
 Deno.test("find --limit all shows every job", async () => {
   await using bench = await Bench.open();
   await bench.store.jobs.enqueue(Array.from({ length: 1_201 }, (_, i) => {

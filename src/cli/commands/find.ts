@@ -9,8 +9,9 @@ import type { Entry } from "../../store/port/entries.ts";
 import { isPlainText, type JobFilter, wordsOf } from "../../operator/query/filter.ts";
 import { type Finished, finishedJobs, jobsIn } from "../../operator/query/jobs.ts";
 import { page, type Source } from "../../store/ops/scan.ts";
+import { foundIn } from "../../text/found_in.ts";
 import { finishedCall, finishedJson, finishedState, resultText } from "../../text/finished.ts";
-import { jobJson } from "../../text/job_json.ts";
+import { jobJson, readablePayload } from "../../text/job_json.ts";
 import { localTime } from "../../text/times.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
@@ -31,7 +32,7 @@ Usage: jobs find [WORD …] [FILTER …] [-n 25]
 Finds jobs in every state, also finished ones and nodes that wait in flows. Each
 WORD must be part of a jid, a class, a queue, an argument, a tag or an error, in
 upper or lower case; quotes keep a phrase together. Stack traces aren't
-searched. Reads the whole store: with millions of jobs this takes seconds.
+searched. A column names the field if the row doesn't show the words. Reads the whole store: with millions of jobs this takes seconds.
 Ctrl-C ends it with the jobs found until then, exit 130. Exit 1 if nothing is
 found.
 
@@ -95,11 +96,18 @@ export async function run(argv: readonly string[]): Promise<number> {
     printJson({ jobs, finished: found.finished.map(finishedJson), more: found.more });
   } else if (!isEmpty) {
     const now = systemClock.now();
-    printTable(COLUMNS, [
-      ...found.entries.map((entry) => entryRow(entry, now)),
-      ...found.waiting.map((one) => waitingRow(one, now)),
-      ...found.finished.map((job) => finishedRow(job, now)),
-    ], "");
+    const words = wordsOf(text);
+    const withField = (row: readonly unknown[], fields: object) => [
+      ...row,
+      foundIn(words, row, fields as Record<string, unknown>),
+    ];
+    const rows = [
+      ...found.entries.map((entry) => withField(entryRow(entry, now), readablePayload(entry) ?? {})),
+      ...found.waiting.map((one) => withField(waitingRow(one, now), { flow: one.flow, node: one.node.name })),
+      ...found.finished.map((job) => withField(finishedRow(job, now), { ...job.payload, ...job })),
+    ];
+    const isHidden = rows.some((row) => row.at(-1) !== "");
+    printTable(isHidden ? [...COLUMNS, "found in"] : COLUMNS, isHidden ? rows : rows.map((row) => row.slice(0, -1)), "");
     if (found.more && !isInterrupted) printFaint("more: raise -n");
   }
   if (isEmpty && !isInterrupted) {

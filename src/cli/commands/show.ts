@@ -189,6 +189,7 @@ function describe(
   const where = entry.place.in === "queue" ? queuedText(entry.place) : `${stateOfPlace(entry.place)}${when}`;
   const rows: [string, unknown][] = [
     ["jid", payload.jid],
+    ["id", payload["id"]],
     ["class", shownClass(payload, entry.payload)],
     ["args", stringifyLossless(payload.args)],
     [
