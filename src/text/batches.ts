@@ -52,7 +52,7 @@ export function stuckText(batch: Batch): string {
 
 /** Returns what keeps a batch or a flow from its end, and the command that helps; nothing once it has ended. */
 export function whyNotEnded(batch: Batch, now: number): string[] {
-  const { id, flow, state, dead, pending, waiting = 0, total, completedAt, dueAt } = batch;
+  const { id, flow, state, dead, pending, total, completedAt, dueAt } = batch;
   if (state === "stuck") {
     const since = completedAt === undefined ? "" : `, for ${formatDuration(Math.max(0, now - completedAt))}`;
     const isOne = dead === 1;
@@ -67,10 +67,10 @@ export function whyNotEnded(batch: Batch, now: number): string[] {
     const has = total === 0 ? "It is open, and has no members" : pending === 0 ? "It is open, and its members have ended" : "It is open";
     return [`${has}: jobs batch close ${id} closes it once all members are pushed${end}.`];
   }
-  const running = pending - waiting;
-  if (state !== "running" || running <= 0) return [];
-  return [`${membersText(running, batch)} ${running === 1 ? "is" : "are"} pending: jobs find --batch ${id} lists ${
-    running === 1 ? "it" : "them"
+  // The nodes of a flow are listed with it.
+  if (state !== "running" || flow || pending <= 0) return [];
+  return [`${membersText(pending, batch)} ${pending === 1 ? "is" : "are"} pending: jobs find --batch ${id} lists ${
+    pending === 1 ? "it" : "them"
   }, and jobs show JID says why one isn't running.`];
 }
 

@@ -32,16 +32,39 @@ export interface RuntimeWorker {
   readonly classes?: readonly string[] | undefined;
 }
 
+/** What also starts a worker if none is known: it may be in another program. */
+const OVER_HTTP = "the program of a worker over HTTP, such as python3 worker.py";
+
 /**
  * Returns the command that starts a worker of a queue: that of the runtime of its workers, or of all, if they have the same one.
  *
  * @param queues default: the default queue
  */
 export function startCommand(workers: readonly RuntimeWorker[], queues: readonly string[] = []): string {
-  const serving = workers.filter((worker) => worker.queues.some((name) => queues.includes(name)));
-  const runtime = commonRuntime(serving.length > 0 ? serving : workers);
+  const runtime = commonRuntime(workersFor(workers, queues));
   if (runtime !== undefined) return WORDS[runtime].start;
   return `jobs run handlers.js${queues.map((name) => ` -q ${shellWord(name)}`).join("")}`;
+}
+
+/** Returns {@linkcode startCommand} for a sentence, with the alternative if the runtime isn't known: no worker is, or they have several. */
+export function startAdvice(workers: readonly RuntimeWorker[], queues: readonly string[] = []): string {
+  const command = startCommand(workers, queues);
+  return isKnown(workers, queues) ? command : `${command}, or ${OVER_HTTP}`;
+}
+
+/** Returns the sentence next to {@linkcode startCommand} if the runtime isn't known. */
+export function startHint(workers: readonly RuntimeWorker[], queues: readonly string[] = []): string | undefined {
+  return isKnown(workers, queues) ? undefined : `The command starts a worker of jobs run; ${OVER_HTTP}, serves as well.`;
+}
+
+function isKnown(workers: readonly RuntimeWorker[], queues: readonly string[]): boolean {
+  return new Set(workersFor(workers, queues).map(({ version }) => runtimeOf(version))).size === 1;
+}
+
+/** Returns the workers of these queues, or all if none serves one. */
+function workersFor(workers: readonly RuntimeWorker[], queues: readonly string[]): readonly RuntimeWorker[] {
+  const serving = workers.filter((worker) => worker.queues.some((name) => queues.includes(name)));
+  return serving.length > 0 ? serving : workers;
 }
 
 /** Returns how a handler heeds its signal, in the words of its runtime. */

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { runtimeOf } from "../store/ops/runtimes.ts";
-import { canIsolate, startCommand } from "./runtimes.ts";
+import { canIsolate, startAdvice, startCommand, startHint } from "./runtimes.ts";
 import { stallHint } from "./stalls.ts";
 
 const worker = (version: string, queues: readonly string[], classes?: readonly string[]) => ({
@@ -19,6 +19,14 @@ Deno.test("names the command that starts a worker in the runtime of a queue's wo
   assertEquals(startCommand([PYTHON, NODE, OWN], ["a b"]), "jobs run handlers.js -q 'a b'");
   assertEquals(startCommand([PYTHON, NODE], ["new"]), "jobs run handlers.js -q new");
   assertEquals(startCommand([]), "jobs run handlers.js");
+  const known = [startAdvice([PYTHON, NODE, OWN], ["mail"]), startAdvice([OWN], ["new"])];
+  assertEquals(known, ["python3 worker.py", "jobs run handlers.js -q new"]);
+  const other = "the program of a worker over HTTP, such as python3 worker.py";
+  for (const unknown of [[], [PYTHON, NODE], [PYTHON, OWN]]) {
+    assertEquals(startAdvice(unknown, ["new"]), `jobs run handlers.js -q new, or ${other}`);
+    assertEquals(startHint(unknown), `The command starts a worker of jobs run; ${other}, serves as well.`);
+  }
+  assertEquals(startHint([OWN]), undefined);
   assertEquals([runtimeOf("8.1.7"), runtimeOf("perl 5, mine 1")], [undefined, "other"]);
 });
 

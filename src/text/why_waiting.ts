@@ -12,7 +12,7 @@ import type { JobWaits } from "../store/ops/job_waits.ts";
 import { crashesOf, crashText } from "./crashes.ts";
 import { groupHeldText, groupName, limitOption } from "./groups.ts";
 import { limitSet, limitUse, raiseLimit } from "./limits.ts";
-import { canIsolate, startCommand } from "./runtimes.ts";
+import { canIsolate, startAdvice } from "./runtimes.ts";
 import { shellWord } from "./shell.ts";
 import { DEFAULT_EXAMPLE } from "./signals.ts";
 import { stallCure, stallText } from "./stalls.ts";
@@ -238,15 +238,15 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
       } raises it.`;
     }
     case "no-worker-online":
-      return "No worker is online.";
+      return `No worker is online. Start one with ${startAdvice(around.workers, [queue])}.`;
     case "no-worker-of-queue":
-      return `No worker fetches from queue "${queue}": start one with ${startCommand(around.workers, [queue])}.`;
+      return `No worker fetches from queue "${queue}": start one with ${startAdvice(around.workers, [queue])}.`;
     case "quiet":
       return `All workers of queue "${queue}" are quiet${
         quietFor(serving(queue, around), around.now)
       }. jobs resume --all-workers resumes them.`;
     case "stopping":
-      return `All workers of queue "${queue}" are stopping. Start one: ${startCommand(around.workers, [queue])}.`;
+      return `All workers of queue "${queue}" are stopping. Start one: ${startAdvice(around.workers, [queue])}.`;
     case "busy": {
       const isLong = blocker.stall !== undefined && around.now - blocker.stall.since >= LONG_RUN_MS;
       if (!isLong) return "All processors of its queue are busy.";
@@ -256,9 +256,9 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "blocked":
       return sentence(`${stallText(blocker.stall!, around.now)}: ${stallCure(blocker.stall!)}`);
     case "no-handler":
-      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one. ${
-        startCommand(around.workers, [queue])
-      } starts one.`;
+      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one. Start one with ${
+        startAdvice(around.workers, [queue])
+      }.`;
   }
 }
 

@@ -215,7 +215,8 @@ Deno.test("a job whose worker ended with it says how often that counts until it 
     });
     return first;
   };
-  assertEquals(why({}), "No worker is online.");
+  const start = "jobs run handlers.js -q default, or the program of a worker over HTTP, such as python3 worker.py";
+  assertEquals(why({}), `No worker is online. Start one with ${start}.`);
   assertEquals(
     why({ suspected: 1 }),
     "Its worker ended once while it had this job: if that happens again, it counts, and after 3 times (maxRescues) the job is dead.",

@@ -95,8 +95,11 @@ Deno.test("warns after a push of a flow, and says in show, why its nodes don't r
   const flow = `{"name": "n", "nodes": {"a": {"class": "Extract", "args": []},
     "b": {"class": "Load", "args": [], "queue": "low", "after": "a"}}}`;
   const alone = await on(bench, ["flow", "push", "-"], flow);
-  assertEquals(alone.stderr, "jobs: enqueued, but no worker is online; start one: jobs run handlers.js\n");
-  assertMatch((await on(bench, ["flow", "show", alone.stdout.trim()])).stdout, /^why +No worker is online\.$/m);
+  assertEquals(
+    alone.stderr,
+    "jobs: enqueued, but no worker is online; start one: jobs run handlers.js, or the program of a worker over HTTP, such as python3 worker.py\n",
+  );
+  assertMatch((await on(bench, ["flow", "show", alone.stdout.trim()])).stdout, /^why +No worker is online\. Start one with jobs run handlers\.js -q default, or the program of/m);
   const worker = workerRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Load"] });
   await bench.store.workers.heartbeat(worker, 600_000);
   const { stdout, stderr } = await on(bench, ["flow", "push", "-"], flow);
@@ -107,7 +110,7 @@ Deno.test("warns after a push of a flow, and says in show, why its nodes don't r
   ]);
   const { why } = JSON.parse((await on(bench, ["flow", "show", stdout.trim(), "--json"])).stdout);
   assertEquals(why, [
-    'No worker of queue "default" has a handler for Extract: it waits for one. jobs run handlers.js -q default starts one.',
+    'No worker of queue "default" has a handler for Extract: it waits for one. Start one with jobs run handlers.js -q default.',
   ]);
   await on(bench, ["flow", "cancel", stdout.trim()]);
   const shown = (await on(bench, ["flow", "show", stdout.trim()])).stdout;

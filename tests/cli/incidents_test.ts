@@ -237,7 +237,7 @@ const INCIDENTS: readonly Incident[] = [
     },
     alert: /No worker of queue "default" has a handler for Gone.*Its jobs wait for one, for/,
     command: /^jobs run handlers\.js -q default$/,
-    why: /No worker of queue "default" has a handler for Gone: it waits for one\. jobs run/,
+    why: /No worker of queue "default" has a handler for Gone: it waits for one\. Start one with jobs run/,
     rule: "JobsNoHandler",
   },
   {

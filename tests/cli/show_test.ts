@@ -174,7 +174,8 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   const first = await bench.push("Now", []);
   const second = await bench.push("Now", []);
   const later = await bench.push("Later", [], { in: "1h" });
-  assertEquals(await why(first), ["No worker is online."]);
+  const start = "jobs run handlers.js -q default, or the program of a worker over HTTP, such as python3 worker.py";
+  assertEquals(await why(first), [`No worker is online. Start one with ${start}.`]);
 
   const worker = await register(store);
   assertEquals(await why(first), ["Nothing blocks it: a worker fetches it in its turn."]);

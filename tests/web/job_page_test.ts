@@ -109,9 +109,12 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
     /^now: Queued in default (now|\S+ ago).* 2 before it$/,
   );
   assertMatch(steps((await someone.visit("/jobs/q1")).text).at(-1)!, / next in line$/);
-  assertEquals(await why("q1"), ["No worker is online."]);
+  const none =
+    "No worker is online. Start one with jobs run handlers.js -q default, " +
+    "or the program of a worker over HTTP, such as python3 worker.py.";
+  assertEquals(await why("q1"), [none]);
   const [shown] = ((await someone.api("GET", "/jobs/q3")).value as { jobs: Record<string, unknown>[] }).jobs;
-  assertEquals([shown!["position"], shown!["why"]], [3, ["No worker is online."]]);
+  assertEquals([shown!["position"], shown!["why"]], [3, [none]]);
   await beat(store, 1);
   assertEquals(await why("q1"), ["All processors of its queue are busy."]);
   await beat(store, 0);

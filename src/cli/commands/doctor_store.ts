@@ -22,7 +22,7 @@ import { checkCron } from "./doctor_cron.ts";
 import { checkPace } from "./doctor_pace.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
-import { startCommand } from "../../text/runtimes.ts";
+import { startAdvice } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
 import { storeOptions, storeUrl } from "../shared/store.ts";
 
@@ -178,7 +178,7 @@ async function checkAlerts(
       ? [{ check: "workers", state: "ok", message: onlineText(online, now) } as const]
       : enqueued > 0
       ? []
-      : [{ check: "workers", state: "warning", message: "none online", cure: "jobs run handlers.js" } as const]),
+      : [{ check: "workers", state: "warning", message: "none online", cure: startAdvice([]) } as const]),
     // The findings about the server are above.
     ...alertsOf({ ...situation, serverFindings: [] }).map(findingOf),
     ...(stuck === 0 ? [] : [
@@ -186,7 +186,7 @@ async function checkAlerts(
         check: "jobs",
         state: "warning",
         message: `${stuck === 1 ? "1 job is" : `${stuck} jobs are`} held by offline workers`,
-        cure: `an online worker rescues them within seconds; start one: ${startCommand(workers)}`,
+        cure: `an online worker rescues them within seconds; start one: ${startAdvice(workers)}`,
       } as const,
     ]),
     ...emptyPauses(situation),

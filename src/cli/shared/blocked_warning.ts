@@ -6,6 +6,8 @@
 import type { Store } from "../../store/admin/store.ts";
 import { type Blocker, blockersOf } from "../../store/ops/blockers.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
+import { startAdvice } from "../../text/runtimes.ts";
 import { printError } from "../terminal/output.ts";
 import { attempt } from "./report.ts";
 
@@ -33,14 +35,15 @@ export async function warnIfBlocked(store: Store, jobs?: readonly PushedJob[]): 
       is !== "busy" && is !== "blocked" && is !== "limited" &&
       (job !== undefined || is === "no-worker-online" || is === "all-paused")
     );
-    if (nearest !== undefined) warnings.add(warningOf(nearest, job));
+    if (nearest !== undefined) warnings.add(warningOf(nearest, job, workers));
     if (warnings.size === MAX_WARNINGS) break;
   }
   for (const warning of warnings) printError(`jobs: enqueued, but ${warning}`);
 }
 
-function warningOf({ is }: Blocker, job?: PushedJob): string {
+function warningOf({ is }: Blocker, job: PushedJob | undefined, workers: readonly WorkerInfo[]): string {
   const queue = `queue "${job?.queue}"`;
+  const start = startAdvice(workers, job === undefined ? [] : [job.queue]);
   switch (is) {
     case "all-paused":
       return "all queues are paused; jobs resume resumes them";
@@ -49,13 +52,13 @@ function warningOf({ is }: Blocker, job?: PushedJob): string {
     case "limited":
       return `${queue} is at its limit`;
     case "no-worker-online":
-      return "no worker is online; start one: jobs run handlers.js";
+      return `no worker is online; start one: ${startAdvice(workers)}`;
     case "no-worker-of-queue":
-      return `no worker processes ${queue}; start one: jobs run handlers.js -q ${job?.queue}`;
+      return `no worker processes ${queue}; start one: ${start}`;
     case "quiet":
       return `all workers of ${queue} are quiet; jobs resume --all-workers resumes them`;
     case "stopping":
-      return `all workers of ${queue} are stopping; start one: jobs run handlers.js -q ${job?.queue}`;
+      return `all workers of ${queue} are stopping; start one: ${start}`;
     case "busy":
     case "blocked":
       return `all processors of ${queue} are busy`;

@@ -131,6 +131,11 @@ export function stallCause({ is, worker, jid }: Stall): string {
   return `${is} ${worker}${is === "running" ? ` ${jid}` : ""}`;
 }
 
+/** Returns the detail of an alert that has none but a hint. */
+export function hinted(hint: string | undefined): Pick<Alert, "detail"> {
+  return hint === undefined ? {} : { detail: hint };
+}
+
 /** Returns a phrase as the beginning of a sentence. */
 export function sentence(words: string): string {
   return `${words[0]!.toUpperCase()}${words.slice(1)}`;

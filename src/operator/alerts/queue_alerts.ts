@@ -13,11 +13,11 @@ import { number } from "../../text/format.ts";
 import { heldGroupsText } from "../../text/groups.ts";
 import { limitSet, limitUse, raiseLimit } from "../../text/limits.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
-import { startCommand } from "../../text/runtimes.ts";
+import { startCommand, startHint } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
-import { type Alert, type AlertAction, sentence, type Situation, stallCause } from "./alert.ts";
+import { type Alert, type AlertAction, hinted, sentence, type Situation, stallCause } from "./alert.ts";
 
 /** A queue whose oldest job has waited longer than this is behind. */
 export const BEHIND_MS = 30_000;
@@ -110,6 +110,7 @@ function unfetchedAlert(
     title: serving.length > 0
       ? `All workers of queue "${name}" are stopping (${waitingText(queue)})`
       : `Queue "${name}" has no worker (${waitingText(queue)})`,
+    ...hinted(startHint(workers, [name])),
     command: startCommand(workers, [name]),
     actions: [showAction(name)],
   };

@@ -9,10 +9,10 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import type { ProcessState } from "../../processes.ts";
-import { startCommand } from "../../text/runtimes.ts";
+import { startCommand, startHint } from "../../text/runtimes.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
-import { type Alert, type AlertAction, MAX_OF_A_KIND, sentence, type Situation, stallCause } from "./alert.ts";
+import { type Alert, type AlertAction, hinted, MAX_OF_A_KIND, sentence, type Situation, stallCause } from "./alert.ts";
 
 /** A store that takes longer to return its counts is slow. */
 const SLOW_STORE_MS = 1_000;
@@ -58,6 +58,7 @@ export function workerAlerts({ stats, workers, processes, now }: Situation): Ale
       kind: "bad",
       about: "workers",
       title: `No worker is running: ${number(stats.enqueued)} ${stats.enqueued === 1 ? "job waits" : "jobs wait"}`,
+      ...hinted(startHint(workers, fullQueues(stats))),
       command: startCommand(workers, fullQueues(stats)),
       actions: [SHOW],
     });
