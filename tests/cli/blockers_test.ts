@@ -20,7 +20,7 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
   const env = { JOBS_STORE: bench.url };
   const push = async (name: string) => (await jobs(["push", name], { env, cwd: bench.folder })).stderr.trim();
   const doctor = async () => {
-    const { stdout } = await jobs(["doctor", "--json"], { env, cwd: bench.folder });
+    const { stdout } = await jobs(["doctor", "--measure", "0s", "--json"], { env, cwd: bench.folder });
     const found: { readonly check: string; readonly message: string }[] = JSON.parse(stdout).findings;
     // On a slow machine, the first jobs have waited for long by then.
     return found.filter(({ check, message }) =>
@@ -84,10 +84,10 @@ Deno.test("doctor, workers and show name a job that blocks its worker, one that 
     );
   await beat({});
   const jid = await bench.push("Mail", []);
-  assertEquals((await run("doctor")).includes("Hang"), false);
+  assertEquals((await run("doctor", "--measure", "0s")).includes("Hang"), false);
 
   await beat({ blocked: { since, task: "processor-1", class: "Hang", jid: "h1" }, busy: 1, work: [job()] });
-  assertMatch(await run("doctor"), /Hang h1 blocks the event loop of host:1:aaaaaaaaaaaa, for 2m/);
+  assertMatch(await run("doctor", "--measure", "0s"), /Hang h1 blocks the event loop of host:1:aaaaaaaaaaaa, for 2m/);
   assertMatch(await run("workers"), /host:1:aaaaaaaaaaaa +1\/1 +blocked/);
   assertMatch(await run("show", jid), /Hang h1 blocks the event loop of host:1:aaaaaaaaaaaa, for 2m/);
   const [worker] = JSON.parse(await run("workers", "--json")).workers;
@@ -95,7 +95,7 @@ Deno.test("doctor, workers and show name a job that blocks its worker, one that 
 
   await beat({ busy: 1, work: [job("Cancelled")] });
   assertMatch(
-    await run("doctor"),
+    await run("doctor", "--measure", "0s"),
     /Hang h1 on host:1:aaaaaaaaaaaa ignores its signal \(Cancelled\) and has run for 2m/,
   );
 
@@ -146,7 +146,7 @@ Deno.test("reports a queue at its limit in doctor, as ok", async () => {
   await using bench = await Bench.open();
   const { store } = bench;
   const queues = async () => {
-    const { code, stdout } = await jobs(["doctor", "--json"], { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
+    const { code, stdout } = await jobs(["doctor", "--measure", "0s", "--json"], { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
     assertEquals(code, 0);
     const found: { readonly check: string; readonly state: string; readonly message: string }[] =
       JSON.parse(stdout).findings;

@@ -2,6 +2,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
+import { jobsCommand } from "../support/command.ts";
 import { jobs, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { startRedisGroup } from "../support/redis_group.ts";
@@ -114,6 +115,32 @@ Deno.test("prints durations with units, and findings in full", async () => {
   const { stdout } = await jobs(["doctor", "--settings"], { cwd: bench.folder, env: { JOBS_STORE: bench.url } });
   assertMatch(stdout, /^retention\.deadAge +180d +default$/m);
   assertStringIncludes(stdout, "→ jobs run handlers.js");
+});
+
+Deno.test("prints what is known before it has measured the store", async () => {
+  benchOn((folder) => `sqlite:${folder}/jobs.db`);
+  await using bench = await Bench.open();
+  const [program, ...first] = jobsCommand();
+  const args = [...first, "doctor", "--measure", "20s", "--store", bench.url];
+  const child = new Deno.Command(program!, { args, cwd: bench.folder, stdout: "piped" }).spawn();
+  let printed = "";
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    printed += text;
+    if (printed.includes("none online")) child.kill("SIGKILL");
+  }
+  await child.status;
+  assertEquals(printed.includes("writes in"), false, printed);
+});
+
+Deno.test("measures for as long as it is told", async () => {
+  benchOn((folder) => `sqlite:${folder}/jobs.db`);
+  await using bench = await Bench.open();
+  const found = await findings(bench, ["--measure", "0s"]);
+  assertMatch(found.at(-1)!.message, /^1 write in /);
+  for (const time of ["21s", "x"]) {
+    const { code, stderr } = await jobs(["doctor", "--measure", time]);
+    assertEquals([code, stderr], [2, `jobs: Invalid --measure "${time}": expected 0s to 20s\n`]);
+  }
 });
 
 Deno.test("reports a store that can't be opened with a cure", async () => {

@@ -1,7 +1,10 @@
 /** `jobs doctor`. @module */
 import { stringifyLossless } from "../../job/json.ts";
+import { formatDuration, parseDuration } from "../../job/duration.ts";
+import { MAX_PACE_MS } from "../../store/ops/pace.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
+import { UsageError } from "../terminal/errors.ts";
 import type { Finding } from "./doctor_finding.ts";
 import { checkCron, checkFiles, checkHandlers, checkSettings } from "./doctor_local.ts";
 import { checkStore } from "./doctor_store.ts";
@@ -14,7 +17,7 @@ import { cutText } from "../terminal/text_width.ts";
 
 /** The text of `--help`. */
 export const help = `
-Usage: jobs doctor [HANDLERS …] [--settings] [--json]
+Usage: jobs doctor [HANDLERS …] [--settings] [--measure TIME] [--json]
        jobs doctor --ready
 
 Checks what usually goes wrong, and prints a cure for each finding: settings and
@@ -23,10 +26,12 @@ offline workers and the jobs they hold, paused queues, and queues and classes
 without a worker. Then prints the settings that differ from their defaults, and
 their origins. Exit 1 if something doesn't work.
 
-Measures for 2 to 5 s how fast the store replies, and for up to 20 s if it
-stalls, and reports for how long.
+Prints what it finds at once. Then measures how fast the store replies, for 2 s,
+for 5 s if a worker is online, and for up to 20 s if it stalls, and reports for
+how long.
 
       --settings         print all settings
+      --measure TIME     measure for 0s to 20s; 0s: one write
       --ready            only check, for containers, whether the store replies
                          and a worker on this machine fetches jobs
 
@@ -41,23 +46,35 @@ export async function run(argv: readonly string[]): Promise<number> {
     ...COMMON_FLAGS,
     ready: { takes: "switch" },
     settings: { takes: "switch" },
+    measure: { takes: "text" },
   }, "[HANDLERS …]");
+  const measureMs = parseMeasure(flags.measure);
   if (flags.ready) return await checkReady(flags);
   const config = await loadSettings(flags, { handlers: args.length > 0 ? args : undefined });
   const handlers = await checkHandlers(config);
-  const store = await checkStore(config, handlers.classes);
-  const findings: readonly Finding[] = [
-    ...checkSettings(config),
-    ...(handlers.classes.length === 0 && store.hasHandlers ? [] : handlers.findings),
-    ...await checkCron(config),
-    ...await checkFiles(config),
-    ...store.findings,
-  ];
+  const [cron, files] = [await checkCron(config), await checkFiles(config)];
+  const findings: Finding[] = [];
+  const report = (found: readonly Finding[]) => {
+    findings.push(...found);
+    if (!flags.json) { for (const finding of found) printPainted(findingText(finding)); }
+  };
+  await checkStore(config, {
+    classes: handlers.classes,
+    measureMs,
+    report,
+    known: ({ hasHandlers, findings }) =>
+      report([
+        ...checkSettings(config),
+        ...(handlers.classes.length === 0 && hasHandlers ? [] : handlers.findings),
+        ...cron,
+        ...files,
+        ...findings,
+      ]),
+  });
   const all = settingRows(config);
   const settings = flags.settings ? all : all.filter(({ origin }) => origin !== "default");
   if (flags.json) printJson({ findings, settings: all.map(({ key, value, origin }) => ({ key, value, origin })) });
   else {
-    for (const finding of findings) printPainted(findingText(finding));
     print("");
     printTable(
       [{ heading: "setting", is: "whole" }, "value", { heading: "from", is: "optional" }],
@@ -68,6 +85,17 @@ export async function run(argv: readonly string[]): Promise<number> {
     );
   }
   return findings.some((one) => one.state === "failed") ? 1 : 0;
+}
+
+function parseMeasure(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const ms = parseDuration(text);
+    if (ms >= 0 && ms <= MAX_PACE_MS) return ms;
+  } catch {
+    // Thrown below.
+  }
+  throw new UsageError(`Invalid --measure "${text}": expected 0s to ${formatDuration(MAX_PACE_MS)}`);
 }
 
 /** Formats a finding in lines: a table would cut it. */

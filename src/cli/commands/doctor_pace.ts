@@ -15,11 +15,14 @@ const MIN_MS = 5_000;
 const MIN_IDLE_MS = 2_000;
 
 /** Measures the store, and reports how long it stalled. */
-export async function checkPace(store: Store, isInUse: boolean): Promise<Finding[]> {
+export async function checkPace(
+  store: Store,
+  { isInUse, minMs = isInUse ? MIN_MS : MIN_IDLE_MS }: { readonly isInUse: boolean; readonly minMs: number | undefined },
+): Promise<Finding[]> {
   let cause: Promise<HealthFinding | undefined> = Promise.resolve(undefined);
   const pace = await measurePace(store, {
     clock: systemClock,
-    minMs: isInUse ? MIN_MS : MIN_IDLE_MS,
+    minMs,
     // The program that locks a file is known only while it does.
     onStall: () => {
       cause = Promise.all([cause, causeOf(store)]).then(([first, next]) => first ?? next);
@@ -70,7 +73,7 @@ export function paceFinding(
   return {
     check: "store",
     state: "ok",
-    message: `${times.length} ${calls} in ${within}: ${rounded(median)} each, the slowest ${slowest}`,
+    message: `${times.length} ${times.length === 1 ? one : calls} in ${within}: ${rounded(median)} each, the slowest ${slowest}`,
   };
 }
 

@@ -31,52 +31,60 @@ const MAX_SKEW_MS = 2_000;
 /** Leases read at a time. */
 const PAGE_SIZE = 1_000;
 
-/** The findings about the store. */
+/** The findings about the store that are known at once. */
 export interface StoreFindings {
   readonly findings: readonly Finding[];
   /** Whether an online worker has handlers. */
   readonly hasHandlers: boolean;
 }
 
-/**
- * Checks the store.
- *
- * @param classes those with handlers on this machine
- */
-export async function checkStore(config: LoadedConfig, classes: readonly string[]): Promise<StoreFindings> {
-  const found = { hasHandlers: false };
-  const findings = await findingsOf(config, classes, found);
-  return { findings, hasHandlers: found.hasHandlers };
+/** Options of {@linkcode checkStore}. */
+export interface StoreCheck {
+  /** Those with handlers on this machine. */
+  readonly classes: readonly string[];
+  /** How long to measure a store that has no stall; default: longer if a worker is online. */
+  readonly measureMs: number | undefined;
+  /** Receives what is known before the measurement has ended. */
+  readonly known: (found: StoreFindings) => void;
+  /** Receives the findings after that. */
+  readonly report: (findings: readonly Finding[]) => void;
 }
 
-async function findingsOf(
-  { settings }: LoadedConfig,
-  classes: readonly string[],
-  found: { hasHandlers: boolean },
-): Promise<Finding[]> {
+/** Checks the store. */
+export async function checkStore({ settings }: LoadedConfig, check: StoreCheck): Promise<void> {
   const url = storeUrl(settings);
+  let hasHandlers = false;
+  let isKnown = false;
   try {
     await using store = await openStore(url, { ...storeOptions(settings), create: false });
     const online = (await store.workers.list()).filter(({ alive }) => alive);
-    found.hasHandlers = online.some(({ classes }) => (classes?.length ?? 0) > 0);
-    const pace = checkPace(store, online.length > 0);
+    hasHandlers = online.some(({ classes }) => (classes?.length ?? 0) > 0);
+    const pace = checkPace(store, { isInUse: online.length > 0, minMs: check.measureMs });
     // Another check may fail first.
     pace.catch(() => {});
     const health = await checkHealth(store, settings.durability);
-    const alerts = await checkAlerts(store, { classes, now: systemClock.now() });
-    const cron = await checkCron(store);
-    return [...health, ...await pace, ...alerts, ...cron];
+    const alerts = await checkAlerts(store, { classes: check.classes, now: systemClock.now() });
+    const findings = [...health, ...alerts, ...await checkCron(store)];
+    isKnown = true;
+    check.known({ findings, hasHandlers });
+    check.report(await pace);
   } catch (error) {
-    if (error instanceof StoreError && error.code === "missing") {
-      return [{
-        check: "store",
-        state: "warning",
-        message: `no store at "${url}" yet`,
-        cure: "jobs run and jobs push create it; --store or JOBS_STORE names another",
-      }];
-    }
-    return [{ check: "store", state: "failed", message: (error as Error).message, cure: cureOf(error, url) }];
+    const failure = failureOf(error, url);
+    if (isKnown) check.report([failure]);
+    else check.known({ findings: [failure], hasHandlers });
   }
+}
+
+function failureOf(error: unknown, url: string): Finding {
+  if (error instanceof StoreError && error.code === "missing") {
+    return {
+      check: "store",
+      state: "warning",
+      message: `no store at "${url}" yet`,
+      cure: "jobs run and jobs push create it; --store or JOBS_STORE names another",
+    };
+  }
+  return { check: "store", state: "failed", message: (error as Error).message, cure: cureOf(error, url) };
 }
 
 /** Returns what to do about a store that can't be used. */
