@@ -159,6 +159,11 @@ export class Gateway implements AsyncDisposable {
     return (await Promise.all(checked)).flat();
   }
 
+  /** Describes what each task of each worker does, as lines of text that begin with the worker's ID. */
+  dump(): string[] {
+    return [...this.#workers].flatMap(([id, worker]) => worker.dump().map((line) => `${id}  ${line}`));
+  }
+
   /** @throws {UnknownWorker} also if another user has registered it */
   worker(id: string, owner?: string): RemoteWorker {
     const worker = this.#workers.get(id);

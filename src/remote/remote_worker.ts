@@ -171,6 +171,11 @@ export class RemoteWorker {
     this.#beats.excuse(ms);
   }
 
+  /** Describes what each of its tasks does, as lines of text. */
+  dump(): string[] {
+    return this.#launcher.dump();
+  }
+
   /** Resolves when it has stopped. */
   get finished(): Promise<void> {
     return this.#launcher.finished;

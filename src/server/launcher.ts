@@ -230,6 +230,11 @@ export class Launcher implements Controls {
     return this.#status.dump();
   }
 
+  /** Describes the other workers of this process. */
+  dumpOthers(): readonly string[] {
+    return this.#options.dumpOthers?.() ?? [];
+  }
+
   /** Reopens the log: what USR2 requests. */
   reopen(): void {
     this.#options.onReopen?.();

@@ -77,6 +77,8 @@ export interface LauncherOptions {
   /** Runs the functions of durable steps. Default: calls them. */
   readonly aroundStep?: AroundStep;
   readonly hooks?: Hooks;
+  /** Returns the dump of the other workers of this process, for that of TTIN. */
+  readonly dumpOthers?: () => readonly string[];
   /** Receives requests of signals and commands. Default: a new one. Pass one that has received signals during the start. */
   readonly inbox?: Inbox;
   /** Cron entries in addition to those of the settings. */

@@ -28,6 +28,7 @@ import { banner } from "../terminal/banner.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { hasColor, printBanner, printError } from "../terminal/output.ts";
 import { asMember, runMany } from "./run_many.ts";
+import type { OpenWeb } from "./web_open.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -209,7 +210,7 @@ async function serve(
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
   const stopWithParent = () => inbox.put({ verb: "stop", by: "end of the parent" });
   let peers: MemberLink | undefined;
-  let dashboardUrl: string | undefined;
+  let dashboard: OpenWeb | undefined;
   let isPausedLeft = false;
   let reportLeft = async () => {};
   const prepare = async ({ launcher, store, startup, stack }: Launching) => {
@@ -238,8 +239,8 @@ async function serve(
       else stopWithParent();
     }
     const opened = web?.openBeside(config, { launcher, classes: registry.classes(), member, peers });
-    const dashboard = await startup.step("dashboard", opened);
-    if (dashboard) dashboardUrl = stack.use(dashboard).url;
+    dashboard = await startup.step("dashboard", opened);
+    if (dashboard) stack.use(dashboard);
     reportLeft = async () => {
       // A signal ends a worker before its queues are empty: that isn't worth a line.
       if (!settings.burst || (await inbox.stopAsked).by !== "burst") return;
@@ -275,6 +276,7 @@ async function serve(
         await reportLeft();
       },
     },
+    dumpOthers: () => dashboard?.dump() ?? [],
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),
     onStopped: (failure) => guard.arm(failure === undefined ? 0 : 1),
@@ -282,7 +284,7 @@ async function serve(
     onSettings: ({ logLevel }) => log.setLevel(logLevel),
   });
   if (isReady) {
-    say.info("Ready", { worker: launcher.workerId, web: dashboardUrl });
+    say.info("Ready", { worker: launcher.workerId, web: dashboard?.url });
     systemd?.ready(`Taking jobs as ${launcher.workerId}`);
   }
   await closed;

@@ -10,7 +10,7 @@ import { COMMON_FLAGS, parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { askHidden, print, printError, printJson } from "../terminal/output.ts";
 import { loadSettings } from "../shared/store.ts";
-import { openWeb, requiresLogin } from "./web_open.ts";
+import { type OpenWeb, openWeb, requiresLogin } from "./web_open.ts";
 
 /** The text of `--help`. */
 export const help = `
@@ -80,8 +80,14 @@ export async function run(argv: readonly string[]): Promise<number> {
   for (;;) {
     const { verb } = await inbox.next();
     if (verb === "reopen") log.reopen();
+    if (verb === "dump") for (const line of dumpOf(web)) logger("control").warn(line);
     if (verb === "stop") return 0;
   }
+}
+
+function dumpOf(web: OpenWeb): readonly string[] {
+  const lines = web.dump();
+  return lines.length > 0 ? lines : ["no workers of other programs"];
 }
 
 function where(text: string | undefined) {

@@ -23,6 +23,8 @@ import { storeOptions, storeUrl } from "../shared/store.ts";
 export interface OpenWeb extends AsyncDisposable {
   /** Its address. */
   readonly url: string;
+  /** Returns the dump of the workers of other programs, as lines of text. */
+  readonly dump: () => string[];
 }
 
 /** Returns whether the dashboard has users, or a proxy that names them. */
@@ -98,7 +100,8 @@ export async function openWeb(
     }));
     const server = stack.use(await serveWhenFree(web, address, store, settings));
     const open = stack.move();
-    return { url: urlOf(server.address, webPrefix(settings)), [Symbol.asyncDispose]: () => open.disposeAsync() };
+    const url = urlOf(server.address, webPrefix(settings));
+    return { url, dump: gateway.dump, [Symbol.asyncDispose]: () => open.disposeAsync() };
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
     throw error;

@@ -15,6 +15,8 @@ export interface Controls {
   quiet(): void | Promise<void>;
   resume(): void | Promise<void>;
   dump(): string[];
+  /** The dump of the other workers of this process, for its log. */
+  dumpOthers?(): readonly string[];
   reopen(): void | Promise<void>;
   reload(): void | Promise<void>;
 }
@@ -33,7 +35,7 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
       if (asked.verb === "dump") {
         const lines = controls.dump();
         if (asked.reply) await asked.reply(lines.join("\n"));
-        else for (const line of lines) log.warn(line);
+        else for (const line of [...lines, ...controls.dumpOthers?.() ?? []]) log.warn(line);
         continue;
       }
       if (stopped && (asked.verb === "quiet" || asked.verb === "resume" || asked.verb === "reload")) {
