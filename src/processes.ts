@@ -16,8 +16,8 @@ export interface NamedProcess {
 }
 
 /**
- * Returns a name for this process: the boot of the machine, the PID namespace and the time of the start. Whoever shares the first two
- * sees the same PIDs, and the time tells whether a PID is used again. Returns undefined without `/proc`, or permission to read it.
+ * Returns a name for this process: the boot of the machine, the PID namespace and the time of the start. A process with the same first
+ * two sees the same PIDs, and the time tells whether a PID is used again. Returns undefined without `/proc`, or permission to read it.
  */
 export function processKey(): string | undefined {
   try {

@@ -36,12 +36,13 @@ function withoutExcerpt(text: string, parse: (text: string) => unknown): unknown
   }
 }
 
-/** What `JSON.parse` shows before the wrong character. */
+/** `JSON.parse` shows this many characters before the wrong one. */
 const EXCERPT_CHARS = 10;
 
 function reasonOf(message: string, text: string): string {
   // JSON: `Unexpected token 'x', ..."a": xyz"... is not valid JSON`.
-  const [, token, dots, excerpt] = /^Unexpected token '(.)', (\.\.\.)?"([^]*)"(?:\.\.\.)? is not valid JSON$/u.exec(message) ?? [];
+  const [, token, dots, excerpt] =
+    /^Unexpected token '(.)', (\.\.\.)?"([^]*)"(?:\.\.\.)? is not valid JSON$/u.exec(message) ?? [];
   if (excerpt !== undefined) {
     const from = text.indexOf(excerpt) + (dots === undefined ? 0 : EXCERPT_CHARS);
     return `unexpected ${JSON.stringify(token)} in line ${lineOf(text, text.indexOf(token!, from))}`;

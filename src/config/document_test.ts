@@ -79,7 +79,11 @@ Deno.test("the reason of an invalid file has its line, and no part of its text, 
   const cases: [file: string, text: string, reason: string][] = [
     ["jobs.json", '{\n  "queues": "a",\n  "outbox": hunter2hunter2,\n  "tag": "x"\n}', 'unexpected "h" in line 3'],
     ["jobs.json", "outbox: hunter2\n", 'unexpected "o" in line 1'],
-    ["jobs.json", '{"outbox": "hunter2" "tag"}', "Expected ',' or '}' after property value in JSON at position 21 (line 1 column 22)"],
+    [
+      "jobs.json",
+      '{"outbox": "hunter2" "tag"}',
+      "Expected ',' or '}' after property value in JSON at position 21 (line 1 column 22)",
+    ],
     ["jobs.jsonc", '{\n  "outbox": hunter2\n}', "unexpected text in line 2"],
     ["jobs.jsonc", '{"outbox": "hunter2\n"}', "unexpected text in line 1"],
     [

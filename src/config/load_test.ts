@@ -205,7 +205,10 @@ Deno.test("rejects an invalid value with its source, key, value and what is expe
   assertEquals(await refusal({ env: { JOBS_CONCURRENCY: "many" } }), `Invalid JOBS_CONCURRENCY "many": ${expected}`);
   assertEquals(await refusal({ flags: { concurrency: "0" } }), `Invalid --concurrency "0": ${expected}`);
   assertEquals(await refusal({ flags: { handlers: [""] } }), 'Invalid handlers [""]: expected a list of texts');
-  assertEquals(await refusal({ content: { log: "info" } }), 'jobs.json: invalid "log": expected an object, found a text');
+  assertEquals(
+    await refusal({ content: { log: "info" } }),
+    'jobs.json: invalid "log": expected an object, found a text',
+  );
   assertEquals(
     await refusal({ content: { environments: { production: 5 } }, environment: "production" }),
     "jobs.json (production): invalid 5: expected an object of settings",

@@ -57,21 +57,29 @@ export function whyNotEnded(batch: Batch, now: number): string[] {
     const since = completedAt === undefined ? "" : `, for ${formatDuration(Math.max(0, now - completedAt))}`;
     const isOne = dead === 1;
     return [
-      `It waits for its dead ${flow ? "node" : "job"}${isOne ? "" : "s"}${since}. jobs ${flow ? "flow" : "batch"} retry ` +
+      `It waits for its dead ${flow ? "node" : "job"}${isOne ? "" : "s"}${since}. jobs ${
+        flow ? "flow" : "batch"
+      } retry ` +
       `${id} runs ${isOne ? "it" : "them"} again; jobs list dead --batch ${id} lists ${isOne ? "it" : "them"}, and ` +
       `jobs delete --all dead --batch ${id} gives ${isOne ? "it" : "them"} up.`,
     ];
   }
   if (state === "open") {
     const end = dueAt === undefined ? "" : `; without more members it is abandoned ${relative(dueAt, now)}`;
-    const has = total === 0 ? "It is open, and has no members" : pending === 0 ? "It is open, and its members have ended" : "It is open";
+    const has = total === 0
+      ? "It is open, and has no members"
+      : pending === 0
+      ? "It is open, and its members have ended"
+      : "It is open";
     return [`${has}: jobs batch close ${id} closes it once all members are pushed${end}.`];
   }
   // The nodes of a flow are listed with it.
   if (state !== "running" || flow || pending <= 0) return [];
-  return [`${membersText(pending, batch)} ${pending === 1 ? "is" : "are"} pending: jobs find --batch ${id} lists ${
-    pending === 1 ? "it" : "them"
-  }, and jobs show JID says why one isn't running.`];
+  return [
+    `${membersText(pending, batch)} ${pending === 1 ? "is" : "are"} pending: jobs find --batch ${id} lists ${
+      pending === 1 ? "it" : "them"
+    }, and jobs show JID says why one isn't running.`,
+  ];
 }
 
 /** Returns a number of members: `1 job`, `3 nodes`. */

@@ -15,7 +15,8 @@ Deno.test("the throughput of a batch is its average, with the time that is left 
 });
 
 Deno.test("a batch that hasn't ended says what it waits for, and the command that helps", () => {
-  const why = (more: Parameters<typeof someBatch>[1]) => whyNotEnded(someBatch("b1", { createdAt: 0, ...more }), 60_000);
+  const why = (more: Parameters<typeof someBatch>[1]) =>
+    whyNotEnded(someBatch("b1", { createdAt: 0, ...more }), 60_000);
   assertEquals(why({ state: "stuck", total: 5, dead: 2, completedAt: 0 }), [
     "It waits for its dead jobs, for 1m. jobs batch retry b1 runs them again; jobs list dead --batch b1 lists them, " +
     "and jobs delete --all dead --batch b1 gives them up.",

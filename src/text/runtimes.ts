@@ -32,7 +32,7 @@ export interface RuntimeWorker {
   readonly classes?: readonly string[] | undefined;
 }
 
-/** What also starts a worker if none is known: it may be in another program. */
+/** Also starts a worker, if none is known: it may be in another program. */
 const OVER_HTTP = "the program of a worker over HTTP, such as python3 worker.py";
 
 /**
@@ -54,7 +54,9 @@ export function startAdvice(workers: readonly RuntimeWorker[], queues: readonly 
 
 /** Returns the sentence next to {@linkcode startCommand} if the runtime isn't known. */
 export function startHint(workers: readonly RuntimeWorker[], queues: readonly string[] = []): string | undefined {
-  return isKnown(workers, queues) ? undefined : `The command starts a worker of jobs run; ${OVER_HTTP}, serves as well.`;
+  return isKnown(workers, queues)
+    ? undefined
+    : `The command starts a worker of jobs run; ${OVER_HTTP}, serves as well.`;
 }
 
 function isKnown(workers: readonly RuntimeWorker[], queues: readonly string[]): boolean {

@@ -113,7 +113,9 @@ const LONG_UNKNOWN_MS = 60_000;
 function whyUnusual(ageMs: number, runTimes: readonly number[]): string | undefined {
   const usual = usualMs(runTimes);
   if (usual === undefined) {
-    return ageMs < LONG_UNKNOWN_MS ? undefined : "and too few jobs of its class have succeeded in the last day to compare it";
+    return ageMs < LONG_UNKNOWN_MS
+      ? undefined
+      : "and too few jobs of its class have succeeded in the last day to compare it";
   }
   if (!isLate(ageMs, usual)) return undefined;
   return `while 99 % of its class end within ${formatDuration(Math.max(1, Math.round(usual)))}`;
@@ -233,9 +235,7 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
       const running = longest === undefined ? "" : ` The longest: ${stallText(longest, around.now)}.`;
       return `Queue "${queue}" is at its limit: ${limitUse(blocker.limit)}${
         limitSet(blocker.limit, around.limits?.get(queue), around.now)
-      }.${running} ${
-        raiseLimit(queue, blocker.limit)
-      } raises it.`;
+      }.${running} ${raiseLimit(queue, blocker.limit)} raises it.`;
     }
     case "no-worker-online":
       return `No worker is online. Start one with ${startAdvice(around.workers, [queue])}.`;

@@ -99,7 +99,10 @@ Deno.test("warns after a push of a flow, and says in show, why its nodes don't r
     alone.stderr,
     "jobs: enqueued, but no worker is online; start one: jobs run handlers.js, or the program of a worker over HTTP, such as python3 worker.py\n",
   );
-  assertMatch((await on(bench, ["flow", "show", alone.stdout.trim()])).stdout, /^why +No worker is online\. Start one with jobs run handlers\.js -q default, or the program of/m);
+  assertMatch(
+    (await on(bench, ["flow", "show", alone.stdout.trim()])).stdout,
+    /^why +No worker is online\. Start one with jobs run handlers\.js -q default, or the program of/m,
+  );
   const worker = workerRecord("host:1:aaaaaaaaaaaa", { queues: ["default"], classes: ["Load"] });
   await bench.store.workers.heartbeat(worker, 600_000);
   const { stdout, stderr } = await on(bench, ["flow", "push", "-"], flow);

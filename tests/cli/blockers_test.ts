@@ -146,7 +146,10 @@ Deno.test("reports a queue at its limit in doctor, as ok", async () => {
   await using bench = await Bench.open();
   const { store } = bench;
   const queues = async () => {
-    const { code, stdout } = await jobs(["doctor", "--measure", "0s", "--json"], { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
+    const { code, stdout } = await jobs(["doctor", "--measure", "0s", "--json"], {
+      env: { JOBS_STORE: bench.url },
+      cwd: bench.folder,
+    });
     assertEquals(code, 0);
     const found: { readonly check: string; readonly state: string; readonly message: string }[] =
       JSON.parse(stdout).findings;

@@ -83,7 +83,10 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
     assertEquals((await takeUpTo(bench.store, worker, 10)).length, 2);
     const shown = await show(third);
     assertMatch(shown, /^position +2 in its group$/m);
-    assertMatch(shown, /^why +Group "acme" is at its limit: 1 of 1 running\.$/m);
+    assertMatch(
+      shown,
+      /^why +Group "acme" is at its limit: 1 of 1 running\. jobs limit default --group acme --running 2 raises it\.$/m,
+    );
     assertEquals(/^position/m.test(await show(first)), false, "it runs");
   });
 }

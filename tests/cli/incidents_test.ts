@@ -385,7 +385,10 @@ const INCIDENTS: readonly Incident[] = [
     also: async (lab) => {
       const [{ id }] = JSON.parse((await lab.run("batch", "list", "--json")).stdout).batches;
       const { why } = JSON.parse((await lab.run("batch", "show", id, "--json")).stdout);
-      assertMatch(why[0], /^It waits for its dead job, for \S+\. jobs batch retry (\w+) runs it again; jobs list dead --batch \1/);
+      assertMatch(
+        why[0],
+        /^It waits for its dead job, for \S+\. jobs batch retry (\w+) runs it again; jobs list dead --batch \1/,
+      );
       assertMatch((await lab.run("batch", "show", id)).stdout, /^why +It waits for its dead job/m);
       assertMatch((await lab.run("list", "dead", "--batch", id)).stdout, /Fail/);
     },

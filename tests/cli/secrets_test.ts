@@ -72,7 +72,9 @@ const READING: readonly string[] = [
 
 const HANDLERS = `
   export function Login() {}
-  export function Broken() { throw new Error("GET https://ann:${mark("error-url")}@example.com: token=${mark("error")}"); }
+  export function Broken() { throw new Error("GET https://ann:${mark("error-url")}@example.com: token=${
+  mark("error")
+}"); }
 `;
 
 /** Starts a dashboard's worker with a secret in each place, and looks everywhere. */
@@ -179,7 +181,7 @@ Deno.test("no output of a PostgreSQL store has a secret of the configuration, th
   const outputs = new Outputs();
   const url = new URL(postgres.url(await postgres.create()));
   url.password = mark("postgres");
-  // What is said of jobs doesn't depend on the store.
+  // The texts about jobs don't depend on the store.
   await lookEverywhere(url.href, outputs, ["doctor --measure 0s --settings", "workers", "schema", "dump --all"]);
   outputs.check(100_000);
 });
@@ -210,7 +212,10 @@ Deno.test("no error about a store has its password: refused, unreachable, misspe
   await Promise.all(stores.map(async (store) => {
     const env = { JOBS_STORE: store, JOBS_LOG_LEVEL: "debug" };
     const run = async (...args: string[]) =>
-      outputs.addResult(`${args.join(" ")} on ${store.replaceAll(secret, "…")}`, await jobs(args, { env, cwd: folder.path }));
+      outputs.addResult(
+        `${args.join(" ")} on ${store.replaceAll(secret, "…")}`,
+        await jobs(args, { env, cwd: folder.path }),
+      );
     const other = `sqlite:${folder.path}/other.db`;
     await run("stats");
     await run("doctor", "--settings");

@@ -197,7 +197,10 @@ Deno.test("shows why a job isn't running, and prints it as a list in JSON", asyn
   const ahead = await bench.push("Now", [], { queue: "exports", group: "acme" });
   await store.admin.configure("exports", { eachGroup: true, limit: { running: 1 } });
   await takeUpTo(store, worker, 1, ["exports"]);
-  assertMatch((await why(ahead)).at(-1)!, /^Group "acme" is at its limit: 1 of 1 running\.$/);
+  assertMatch(
+    (await why(ahead)).at(-1)!,
+    /^Group "acme" is at its limit: 1 of 1 running\. jobs limit exports --each-group --running 2 raises it\.$/,
+  );
   assertEquals(await why(grouped), []);
 
   await store.jobs.settle(worker, [{ kind: "bury", token: lease!.token, payload: lease!.payload }]);

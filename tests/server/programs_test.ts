@@ -219,7 +219,7 @@ Deno.test("of a program that fails, the end of what it printed is kept, also whi
   await using _server = await serve(
     bench,
     `echo "Bearer abcdef0123456789"; echo "out $JOBS_ATTEMPT"; echo "err" >&2; ` +
-      `${jobsCommand().map((word) => `'${word}'`).join(" ")} step log "told"; exit 3`,
+      `${jobsCommand().map((word) => `'${word}'`).join(" ")} step log info told; exit 3`,
   );
   const jid = await bench.push("Program", [], { retry: 3 });
   await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "retry");

@@ -109,8 +109,7 @@ onBothStores("a waiting job shows its position and each reason why it waits", as
     /^now: Queued in default (now|\S+ ago).* 2 before it$/,
   );
   assertMatch(steps((await someone.visit("/jobs/q1")).text).at(-1)!, / next in line$/);
-  const none =
-    "No worker is online. Start one with jobs run handlers.js -q default, " +
+  const none = "No worker is online. Start one with jobs run handlers.js -q default, " +
     "or the program of a worker over HTTP, such as python3 worker.py.";
   assertEquals(await why("q1"), [none]);
   const [shown] = ((await someone.api("GET", "/jobs/q3")).value as { jobs: Record<string, unknown>[] }).jobs;
@@ -154,7 +153,9 @@ onBothStores("a job whose group is at its limit says so", async ({ store, visito
   }
   await store.jobs.take({ queues: ["default"], limit: 2, worker: "web1:7:abc" });
   const [shown] = ((await visitor().api("GET", "/jobs/g2")).value as { jobs: Record<string, unknown>[] }).jobs;
-  assertEquals(shown!["why"], ['Group "acme" is at its limit: 1 of 1 running.']);
+  assertEquals(shown!["why"], [
+    'Group "acme" is at its limit: 1 of 1 running. jobs limit default --group acme --running 2 raises it.',
+  ]);
 });
 
 onBothStores("a running job shows progress and log on its page and in the running list", async (site) => {

@@ -17,7 +17,10 @@ const MIN_IDLE_MS = 2_000;
 /** Measures the store, and reports how long it stalled. */
 export async function checkPace(
   store: Store,
-  { isInUse, minMs = isInUse ? MIN_MS : MIN_IDLE_MS }: { readonly isInUse: boolean; readonly minMs: number | undefined },
+  { isInUse, minMs = isInUse ? MIN_MS : MIN_IDLE_MS }: {
+    readonly isInUse: boolean;
+    readonly minMs: number | undefined;
+  },
 ): Promise<Finding[]> {
   let cause: Promise<HealthFinding | undefined> = Promise.resolve(undefined);
   const pace = await measurePace(store, {
@@ -73,7 +76,9 @@ export function paceFinding(
   return {
     check: "store",
     state: "ok",
-    message: `${times.length} ${times.length === 1 ? one : calls} in ${within}: ${rounded(median)} each, the slowest ${slowest}`,
+    message: `${times.length} ${times.length === 1 ? one : calls} in ${within}: ${
+      rounded(median)
+    } each, the slowest ${slowest}`,
   };
 }
 

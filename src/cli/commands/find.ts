@@ -107,7 +107,11 @@ export async function run(argv: readonly string[]): Promise<number> {
       ...found.finished.map((job) => withField(finishedRow(job, now), { ...job.payload, ...job })),
     ];
     const isHidden = rows.some((row) => row.at(-1) !== "");
-    printTable(isHidden ? [...COLUMNS, "found in"] : COLUMNS, isHidden ? rows : rows.map((row) => row.slice(0, -1)), "");
+    printTable(
+      isHidden ? [...COLUMNS, "found in"] : COLUMNS,
+      isHidden ? rows : rows.map((row) => row.slice(0, -1)),
+      "",
+    );
     if (found.more && !isInterrupted) printFaint("more: raise -n");
   }
   if (isEmpty && !isInterrupted) {

@@ -160,7 +160,13 @@ async function show(store: Store, id: string, { json, limit = 100 }: Flags): Pro
   const stateOf = (node: FlowNode) => states.get(node.name)!;
   const now = systemClock.now();
   const why = await reasonsOf(store, nodes.filter((node) => stateOf(node) === "queued"), now);
-  if (json) return printJson({ ...flowJson(flow), why: [...whyNotEnded(flow, now), ...why], nodes: nodes.map((node) => nodeJson(node, stateOf(node))) });
+  if (json) {
+    return printJson({
+      ...flowJson(flow),
+      why: [...whyNotEnded(flow, now), ...why],
+      nodes: nodes.map((node) => nodeJson(node, stateOf(node))),
+    });
+  }
   for (const line of batchLines(flow, now)) print(line);
   for (const reason of why) print(`${"why".padEnd(10)} ${reason}`);
   print("");

@@ -80,7 +80,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   for (;;) {
     const { verb } = await inbox.next();
     if (verb === "reopen") log.reopen();
-    if (verb === "dump") for (const line of dumpOf(web)) logger("control").warn(line);
+    if (verb === "dump") { for (const line of dumpOf(web)) logger("control").warn(line); }
     if (verb === "stop") return 0;
   }
 }

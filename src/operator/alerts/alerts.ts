@@ -10,7 +10,14 @@ import { crashAlerts, failureAlerts, retryAlerts, suspectAlerts, unhandledAlerts
 import { outboxAlerts } from "./outbox_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 import { hangAlerts } from "./hang_alerts.ts";
-import { circuitAlerts, heartbeatAlerts, processAlerts, stallAlerts, storeAlerts, workerAlerts } from "./worker_alerts.ts";
+import {
+  circuitAlerts,
+  heartbeatAlerts,
+  processAlerts,
+  stallAlerts,
+  storeAlerts,
+  workerAlerts,
+} from "./worker_alerts.ts";
 
 /** Returns the problems, the worst first. */
 export function alertsOf(situation: Situation): Alert[] {

@@ -31,7 +31,9 @@ interface Running {
 export function hangAlerts(situation: Situation): Alert[] {
   const running = runningJobs(situation);
   const late = new Map<string, Running[]>();
-  for (const one of running.filter((job) => isLate(job.ageMs, job.usualMs))) late.set(one.class, [...late.get(one.class) ?? [], one]);
+  for (const one of running.filter((job) => isLate(job.ageMs, job.usualMs))) {
+    late.set(one.class, [...late.get(one.class) ?? [], one]);
+  }
   const alerts = [...late.values()].toSorted((a, b) => b.length - a.length).slice(0, MAX_OF_A_KIND)
     .map((jobs) => lateAlert(jobs, situation.now));
   return [...alerts, ...occupiedAlerts(running.filter((one) => !late.has(one.class)), situation)];

@@ -86,7 +86,15 @@ export async function readSituation(source: SituationSource): Promise<Situation>
   const later = new Set([...scheduled, ...retrying.map(({ queue }) => queue)]);
   return {
     engine: store.url.startsWith("sqlite:") ? "sqlite" : isPostgres ? "postgres" : "redis",
-    ...{ now, stats, roundTripMs, workers, processes: endedProcesses(workers), metrics, today: today ?? { processed: 0, failed: 0 } },
+    ...{
+      now,
+      stats,
+      roundTripMs,
+      workers,
+      processes: endedProcesses(workers),
+      metrics,
+      today: today ?? { processed: 0, failed: 0 },
+    },
     ...{
       samples,
       cron,

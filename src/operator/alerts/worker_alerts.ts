@@ -84,7 +84,9 @@ export function workerAlerts({ stats, workers, processes, now }: Situation): Ale
       kind: "bad",
       about: "workers",
       title: offline.length === 1 ? "1 worker is offline" : `${number(offline.length)} workers are offline`,
-      detail: `${heartbeatsText(offline, now, processes)}. Their running jobs are rescued by an online worker within seconds.`,
+      detail: `${
+        heartbeatsText(offline, now, processes)
+      }. Their running jobs are rescued by an online worker within seconds.`,
       command: online.length === 0 ? startCommand(offline) : "jobs workers",
       actions: [SHOW],
     });

@@ -50,7 +50,10 @@ export const foundShape = object("", {
   more: boolean("whether there are more than the limit"),
 });
 
-const WHY = list("why it isn't running, or hasn't ended yet, the nearest reason first; empty if nothing is conspicuous", text(""));
+const WHY = list(
+  "why it isn't running, or hasn't ended yet, the nearest reason first; empty if nothing is conspicuous",
+  text(""),
+);
 const POSITION = oneOf(
   "queued: 1 for the job that is fetched next; a text if it is far from that",
   integer(""),

@@ -4,7 +4,13 @@
  * @module
  */
 import { nodeStates } from "../../store/ops/flows.ts";
-import { batchPageShape, flowPageShape, flowShape, nodePageShape, shownBatchShape } from "../../operator/shapes/batches.ts";
+import {
+  batchPageShape,
+  flowPageShape,
+  flowShape,
+  nodePageShape,
+  shownBatchShape,
+} from "../../operator/shapes/batches.ts";
 import { batchJson, whyNotEnded } from "../../text/batches.ts";
 import { flowJson, nodeJson } from "../../text/flows.ts";
 import { findBatch } from "../../operator/actions/batches.ts";
