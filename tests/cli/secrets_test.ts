@@ -61,6 +61,7 @@ const READING: readonly string[] = [
   "show JID",
   "steps JID",
   "errors",
+  "top",
   "cron list",
   "cron check",
   "cron history nightly",
@@ -143,7 +144,9 @@ async function lookEverywhere(store: string, outputs: Outputs, commands: readonl
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: "manual" });
     outputs.add(path, `${JSON.stringify([...response.headers])}\n${await response.text()}`);
   };
-  for (const path of [...PAGES, ...jids.flatMap((jid) => [`/jobs/${jid}`, `/api/v1/jobs/${jid}`])]) {
+  // The page of events never ends.
+  const pages = PAGES.filter((path) => path !== "/events");
+  for (const path of [...pages, ...jids.flatMap((jid) => [`/jobs/${jid}`, `/api/v1/jobs/${jid}`])]) {
     await get(path, { authorization: `Bearer ${token.token}` });
   }
   for (const wrong of [`Bearer ${mark("wrong-token")}`, `Basic ${btoa(`ann:${mark("wrong-password")}`)}`]) {

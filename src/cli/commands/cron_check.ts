@@ -5,6 +5,7 @@ import { systemClock } from "../../clock.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import { describeSchedule, openSchedule } from "../../cron/schedule_spec.ts";
 import { zoneOf } from "../../text/cron.ts";
+import { Mask } from "../../text/mask.ts";
 import { localMinute } from "../../text/times.ts";
 import { loadHandlers } from "../../handlers/load.ts";
 import { Registry } from "../../handlers/registry.ts";
@@ -19,11 +20,15 @@ const SHOWN_RUNS = 2;
 /** Checks the cron entries of the configuration, against the handlers if there are any. Exit 1 if one is invalid. */
 export async function check(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("cron check", argv, COMMON_FLAGS, "[HANDLERS …]");
-  const { active, inactive, problems } = await checkConfigured(
-    await loadSettings(flags, { handlers: args.length > 0 ? args : undefined }),
-  );
+  const config = await loadSettings(flags, { handlers: args.length > 0 ? args : undefined });
+  const { active, inactive, problems } = await checkConfigured(config);
   if (flags.json) {
-    printJson({ active, inactive: inactive.map(({ entry, by }) => ({ name: entry.name, by })), problems });
+    const mask = new Mask(config.settings.webMask, true);
+    printJson({
+      active: active.map((entry) => mask.value(entry)),
+      inactive: inactive.map(({ entry, by }) => ({ name: entry.name, by })),
+      problems,
+    });
     return problems.length > 0 ? 1 : 0;
   }
   for (const { message } of problems) printError(`jobs: ${message}`);

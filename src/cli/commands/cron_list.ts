@@ -6,6 +6,7 @@ import { checkEntries } from "../../cron/entry_check.ts";
 import { withEnds } from "../../operator/query/cron_ends.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { StoreError } from "../../store/port/errors.ts";
+import { Mask } from "../../text/mask.ts";
 import { relative } from "../../text/times.ts";
 import {
   CRON_COLUMNS,
@@ -47,6 +48,7 @@ export async function list(argv: readonly string[]): Promise<number> {
   const { settings, environment, file } = await loadSettings(flags);
   const { active } = checkEntries(settings.cron, { environment });
   const request = requestOf(flags);
+  const mask = new Mask(settings.webMask, true);
   let isStored = true;
   const writer = new ListWriter(flags.json, CRON_COLUMNS, cronEntryJson, "entries");
   let left = parseLimit(flags.limit ?? `${DEFAULT_LIMIT}`);
@@ -56,7 +58,7 @@ export async function list(argv: readonly string[]): Promise<number> {
     isIdle = noneSchedules(await workers.list());
     do {
       const page = await crontab.page({ ...request, cursor: next, limit: Math.min(left, MAX_CRON_PAGE) });
-      writer.write(page.entries.map((entry): CronRow => ({ ...entry, isIdle })));
+      writer.write(page.entries.map((entry): CronRow => ({ ...masked(entry, mask), isIdle })));
       hasRuns ||= page.entries.some(({ next }) => next !== undefined);
       left -= page.entries.length;
       next = page.next;
@@ -73,7 +75,7 @@ export async function list(argv: readonly string[]): Promise<number> {
   );
   const isFirstPage = flags.cursor === undefined && Object.values(request).every((value) => value === undefined);
   const shown = isFirstPage && next === undefined ? pending : [];
-  writer.write(shown.map(pendingEntry));
+  writer.write(shown.map((entry) => masked(pendingEntry(entry), mask)));
   writer.end(
     next,
     isFirstPage
@@ -94,6 +96,12 @@ function requestOf(filter: CronFilter): ReturnType<typeof cronRequest> {
   } catch (error) {
     throw error instanceof InvalidCronFilter ? new UsageError(error.message) : error;
   }
+}
+
+/** Returns an entry without the secrets of its arguments. */
+function masked(entry: CrontabEntry, mask: Mask): CrontabEntry {
+  const { definition } = entry;
+  return { ...entry, definition: definition && mask.value(definition) as typeof definition };
 }
 
 /** An entry that no worker has loaded. */
