@@ -211,11 +211,11 @@ Deno.test("rejects an invalid value with its source, key, value and what is expe
   );
   assertEquals(
     await refusal({ content: { environments: { production: 5 } }, environment: "production" }),
-    "jobs.json (production): invalid 5: expected an object of settings",
+    "jobs.json (production): expected an object of settings, found a number",
   );
   assertEquals(
     await refusal({ content: { environments: [] } }),
-    'jobs.json: invalid "environments" []: expected an object of settings by name',
+    'jobs.json: invalid "environments": expected an object of settings by name, found a list',
   );
   assertEquals(
     await refusal({ content: { web: { users: [{ bob: "$hash" }] } } }),

@@ -32,9 +32,9 @@ Usage: jobs find [WORD …] [FILTER …] [-n 25]
 Finds jobs in every state, also finished ones and nodes that wait in flows. Each
 WORD must be part of a jid, a class, a queue, an argument, a tag or an error, in
 upper or lower case; quotes keep a phrase together. Stack traces aren't
-searched. A column names the field if the row doesn't show the words. Reads the whole store: with millions of jobs this takes seconds.
-Ctrl-C ends it with the jobs found until then, exit 130. Exit 1 if nothing is
-found.
+searched. A column names the field if the row doesn't show the words. Reads the
+whole store: with millions of jobs this takes seconds. Ctrl-C ends it with the
+jobs found until then, exit 130. Exit 1 if nothing is found.
 
 ${FILTER_HELP}
 
