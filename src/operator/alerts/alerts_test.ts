@@ -560,6 +560,11 @@ Deno.test("states since when most attempts of a class fail", () => {
     "240 of 300 attempts, most of class Boom (240), for 12m.",
     "jobs errors --class Boom",
   ]]);
+  const quiet = (counts: readonly number[]) => counts.with(0, 0).fill(0, -8);
+  const [over] = alerts({
+    metrics: [{ ...storm, series: quiet(series), failedSeries: quiet([...series].fill(0, 0, 48)) }],
+  });
+  assertEquals(over!.detail, "80 of 140 attempts, most of class Boom (80), for 12m, the last 9m ago.");
 });
 
 Deno.test("reports jobs that run for far longer than usual at once, also while no job waits", () => {

@@ -20,6 +20,8 @@ const MINUTE_MS = 60_000;
 export const CRASH_ERROR = "WorkerDied";
 /** The minutes over which failures count, and the fewest attempts for a rate. */
 const FAILURE_MINUTES = 15;
+/** Failures that are older are over, as far as is known. */
+const ENDED_MINUTES = 2;
 const MIN_ATTEMPTS = 20;
 const WARN_RATE = 0.1;
 const BAD_RATE = 0.5;
@@ -116,11 +118,17 @@ function pauseAction(queue: string): AlertAction {
   return { label: `Pause queue ${queue}`, path: `/queues/${encodeURIComponent(queue)}/pause`, acts: true };
 }
 
-/** Returns since when a class fails: the first minute with failures after the last one with successes only. */
+/**
+ * Returns since when a class fails: the first minute with failures after the last one with successes only; and when it failed last, if
+ * that is a while ago.
+ */
 function sinceText({ series, failedSeries }: ClassMetricsSeries): string {
   const healthy = series.findLastIndex((count, i) => count > 0 && failedSeries[i]! / count < WARN_RATE);
+  const ago = (minute: number) => formatDuration((failedSeries.length - minute) * MINUTE_MS);
   const first = failedSeries.findIndex((count, i) => i > healthy && count > 0);
-  return first <= 0 ? "" : `, for ${formatDuration((failedSeries.length - first) * MINUTE_MS)}`;
+  const last = failedSeries.findLastIndex((count) => count > 0);
+  const since = first <= 0 ? "" : `, for ${ago(first)}`;
+  return failedSeries.length - last <= ENDED_MINUTES ? since : `${since}, the last ${ago(last)} ago`;
 }
 
 /** Retries grow, or are many. */
