@@ -148,6 +148,8 @@ Deno.test("reports a store that can't be opened with a cure", async () => {
   await using bench = await Bench.open();
   const found = await findings(bench, ["--store", "redis://127.0.0.1:1"], {}, 1);
   assertEquals(one(found, "cannot be reached").state, "failed");
+  // Its workers aren't known.
+  assertEquals(found.filter(({ message }) => message.includes("no worker online")), []);
 });
 
 Deno.test("the cure for a store of a newer version is that version, not a permission", async () => {

@@ -65,7 +65,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     known: ({ hasHandlers, findings }) =>
       report([
         ...checkSettings(config),
-        ...(handlers.classes.length === 0 && hasHandlers ? [] : handlers.findings),
+        ...(handlers.classes.length === 0 && hasHandlers !== false ? [] : handlers.findings),
         ...cron,
         ...files,
         ...findings,

@@ -34,8 +34,8 @@ const PAGE_SIZE = 1_000;
 /** The findings about the store that are known at once. */
 export interface StoreFindings {
   readonly findings: readonly Finding[];
-  /** Whether an online worker has handlers. */
-  readonly hasHandlers: boolean;
+  /** Whether an online worker has handlers; undefined if that isn't known, because the store can't be read. */
+  readonly hasHandlers: boolean | undefined;
 }
 
 /** Options of {@linkcode checkStore}. */
@@ -53,7 +53,7 @@ export interface StoreCheck {
 /** Checks the store. */
 export async function checkStore({ settings }: LoadedConfig, check: StoreCheck): Promise<void> {
   const url = storeUrl(settings);
-  let hasHandlers = false;
+  let hasHandlers: boolean | undefined;
   let isKnown = false;
   try {
     await using store = await openStore(url, { ...storeOptions(settings), create: false });
@@ -70,6 +70,7 @@ export async function checkStore({ settings }: LoadedConfig, check: StoreCheck):
     check.report(await pace);
   } catch (error) {
     const failure = failureOf(error, url);
+    if (error instanceof StoreError && error.code === "missing") hasHandlers = false;
     if (isKnown) check.report([failure]);
     else check.known({ findings: [failure], hasHandlers });
   }
@@ -93,7 +94,7 @@ function cureOf(error: unknown, url: string): string {
   const cure = CURES[code] ??
     (url.startsWith("sqlite:")
       ? "give this user permission on the file and its folder"
-      : "check that the server runs and is reachable from here");
+      : "check that the server runs, answers (it may be frozen or overloaded), and is reachable from here");
   return `${cure}; --store or JOBS_STORE names another`;
 }
 
