@@ -10,6 +10,7 @@ import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import type { Columns } from "./columns.ts";
 import { heldGroupsText } from "./groups.ts";
 import { limitUse } from "./limits.ts";
+import { localMinute, relative } from "./times.ts";
 
 /** The columns of a list of queues. Without a count of workers, that column is empty. */
 export const QUEUE_COLUMNS = {
@@ -40,6 +41,12 @@ export function behindFirst<Queue extends QueueInfo>(queues: readonly Queue[]): 
 /** Returns `, for 5m now, by ann`; empty if that isn't known. */
 export function pausedSince(pause: LastSet | undefined, now: number): string {
   return pause === undefined ? "" : `, for ${formatDuration(Math.max(0, now - pause.at))} now, by ${pause.user}`;
+}
+
+/** Returns ` until 2027-01-31 08:00 UTC, in 5m`, or that the pause has no end. */
+export function pausedUntil(pausedForMs: number | undefined, now: number): string {
+  if (pausedForMs === undefined) return " until it is resumed";
+  return ` until ${localMinute(now + pausedForMs, "UTC")} UTC, ${relative(now + pausedForMs, now)}`;
 }
 
 /** Returns `paused` or `paused for 10m`; undefined if it isn't. */

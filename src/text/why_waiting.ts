@@ -10,7 +10,7 @@ import type { Step } from "../job/step.ts";
 import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/blockers.ts";
 import type { JobWaits } from "../store/ops/job_waits.ts";
 import { crashesOf, crashText } from "./crashes.ts";
-import { groupHeldText, groupName, limitOption } from "./groups.ts";
+import { groupCommand, whyGroupHeld, whyGroupHeldSince } from "./held_groups.ts";
 import { limitSet, limitUse, raiseLimit } from "./limits.ts";
 import { canIsolate, startAdvice } from "./runtimes.ts";
 import { shellWord } from "./shell.ts";
@@ -23,7 +23,7 @@ import { LONG_RUN_MS, longRunning, runningJob, stallsOf } from "../store/ops/sta
 import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import { localMinute, relative } from "./times.ts";
 import { asOf, quietFor } from "./workers.ts";
-import { pausedSince } from "./queues.ts";
+import { pausedSince, pausedUntil } from "./queues.ts";
 
 /** The queues and workers around a job, and what it waits for itself. */
 export interface Surroundings extends Around, JobWaits {
@@ -184,29 +184,15 @@ export function queueReasons(
 export function whyHeld({ place }: Entry, around: Surroundings): string | undefined {
   if (place.in !== "queue") return undefined;
   const pause = blockersOf(place, around).find((blocker) => "forMs" in blocker);
-  return whyGroupIsHeld(around) ?? (pause && whyPaused(pause, place.queue, around));
-}
-
-function whyGroupIsHeld(around: Surroundings): string | undefined {
-  const { group } = around;
-  if (group === undefined) return undefined;
-  const name = `group "${groupName(group.name)}"`;
-  if (group.paused) return `${name} is paused${untilWhen(group.pausedForMs, around)}`;
-  const held = groupHeldText(group);
-  return held === "" ? undefined : `${name} is ${held}`;
+  return (around.group && whyGroupHeld(around.group, around.now)) ?? (pause && whyPaused(pause, place.queue, around));
 }
 
 /** Returns why the group of the job is held, since when, and the command that helps. The jobs of a priority have neither pause nor limit. */
-function groupReason(queue: string, around: Surroundings): string | undefined {
-  const { group, groupSet, now } = around;
-  const why = whyGroupIsHeld(around);
-  if (why === undefined || group === undefined) return undefined;
-  if (group.paused) {
-    const resume = `jobs resume ${shellWord(queue)} --group ${shellWord(group.name)}`;
-    return `${sentence(why + pausedSince(groupSet, now))} ${resume} resumes it.`;
-  }
-  const raise = raiseLimit(queue, group.limit!, limitOption(group));
-  return `${sentence(why + limitSet(group.limit!, groupSet, now))} ${raise} raises it.`;
+function groupReason(queue: string, { group, groupSet, now }: Surroundings): string | undefined {
+  const why = group && whyGroupHeldSince(group, groupSet, now);
+  if (why === undefined) return undefined;
+  const { command, does } = groupCommand(queue, group!);
+  return `${sentence(why)} ${command} ${does}.`;
 }
 
 function whyPaused(
@@ -217,7 +203,7 @@ function whyPaused(
 ): string {
   const [name, what] = blocker.is === "all-paused" ? [ALL_QUEUES, "all queues are"] : [queue, `queue "${queue}" is`];
   const since = isLong ? pausedSince(around.pauses?.get(name), around.now) : "";
-  return `${what} paused${untilWhen(blocker.forMs, around)}${since}`;
+  return `${what} paused${pausedUntil(blocker.forMs, around.now)}${since}`;
 }
 
 function sentence(words: string): string {
@@ -265,10 +251,4 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
 /** Returns the online workers of a queue. */
 function serving(queue: string, { workers }: Surroundings): Surroundings["workers"] {
   return workers.filter(({ alive, queues }) => alive && queues.includes(queue));
-}
-
-/** Returns ` until 2027-01-31 08:00 UTC, in 5m`, or that the pause has no end. */
-function untilWhen(pausedForMs: number | undefined, { now }: Surroundings): string {
-  if (pausedForMs === undefined) return " until it is resumed";
-  return ` until ${localMinute(now + pausedForMs, "UTC")} UTC, ${relative(now + pausedForMs, now)}`;
 }

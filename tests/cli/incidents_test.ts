@@ -223,8 +223,9 @@ const INCIDENTS: readonly Incident[] = [
       await lab.running("Hang", { group: "acme" });
       return await lab.waiting("Noop", { group: "acme" });
     },
-    alert: /Queue "default" is 10m\S* behind \(1 job waiting\).*1 group held: at the limit, or paused/,
-    command: /^jobs list groups default$/,
+    alert:
+      /Queue "default" is 10m\S* behind \(1 job waiting\).*1 group held\. Group "acme" is at its limit: 1 of 1 running, set \S+ ago by \w+\./,
+    command: /^jobs limit default --each-group --running 2$/,
     why:
       /Group "acme" is at its limit: 1 of 1 running, set \S+ ago by \w+\. jobs limit default --each-group --running 2 raises/,
     rule: "JobsQueueLatencyHigh",

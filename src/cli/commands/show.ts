@@ -32,7 +32,7 @@ import { readSteps, stepLine } from "../shared/steps.ts";
 import { Mask } from "../../text/mask.ts";
 import { stepJson } from "../../text/steps.ts";
 import { isoTime, relative } from "../../text/times.ts";
-import { heldGroup, readLastSettings } from "../../operator/query/last_settings.ts";
+import { readLastSettingsOf } from "../../operator/query/last_settings.ts";
 import { whyNotRunning } from "../../text/why_waiting.ts";
 
 /** The text of `--help`. */
@@ -161,7 +161,7 @@ async function reasonsOf(store: Store, entries: readonly Entry[], mask: Mask): P
   return await Promise.all(
     entries.map(async (entry) => {
       const waits = await readJobWaits(store, entry, around);
-      const set = await readLastSettings(store, queues, heldGroup(entry, waits));
+      const set = await readLastSettingsOf(store, entry, waits, queues);
       const reasons = whyNotRunning(entry, { ...around, ...set, ...waits });
       return reasons.map((reason) => mask.text(reason));
     }),

@@ -14,6 +14,7 @@ import type { Stall } from "../../store/ops/stalls.ts";
 import type { Crashes } from "../../text/crashes.ts";
 import type { ProcessState } from "../../processes.ts";
 import type { JobEnds } from "../query/cron_ends.ts";
+import type { HeldGroup } from "../query/last_settings.ts";
 
 /** A link to the page where the problem is solved, or a button that solves it. */
 export interface AlertAction {
@@ -117,6 +118,8 @@ export interface Situation {
   readonly pauses: ReadonlyMap<string, LastSet>;
   /** The last limit of each queue that is at its limit, by the queue's name. */
   readonly limits: ReadonlyMap<string, LastSet>;
+  /** Some of the held groups of the queues that are behind, the slowest of each queue first. */
+  readonly heldGroups: readonly HeldGroup[];
   /** Problems of the store's server that alerts report. */
   readonly serverFindings: readonly HealthFinding[];
   /** Batches and flows that wait for their dead members. */

@@ -65,6 +65,7 @@ function alerts(situation: Partial<Situation>) {
     roundTripMs: 1,
     pauses: new Map(),
     limits: new Map(),
+    heldGroups: [],
     stuck: [],
     ...situation,
   });
@@ -227,6 +228,31 @@ Deno.test("falls back to the day's failures without recorded attempts", () => {
     1,
   ]);
   assertEquals(paused("a").detail?.includes("jobs pause 'b c' stops the damage."), true);
+});
+
+Deno.test("names the slowest held groups of a queue that is behind, with the commands that help", () => {
+  const group = { size: 1, latencyMs: 90_000, running: 0, weight: 1, isOwn: false, paused: false };
+  const limit = { running: 1, taken: 1, started: 0, freeInMs: undefined };
+  const set = { at: NOW - 300_000, user: "ann", details: "1 at once" };
+  const full = (name: string) => ({ queue: "default", group: { ...group, name, limit }, set });
+  const paused = { queue: "default", group: { ...group, name: "b c", paused: true }, set };
+  const behind = (count: number, ...heldGroups: Situation["heldGroups"]) => {
+    const queues = [{ ...QUEUE, latencyMs: 90_000, heldGroups: count }];
+    return words(alerts({ stats: { ...STATS, queues }, heldGroups }))[0]!.slice(1);
+  };
+  const fullText = (name: string) => `Group "${name}" is at its limit: 1 of 1 running, set 5m ago by ann.`;
+  const pausedText = 'Group "b c" is paused until it is resumed, for 5m now, by ann.';
+  const raise = "jobs limit default --each-group --running 2";
+  const resume = "jobs resume default --group 'b c'";
+  assertEquals(behind(1, full("a")), [`1 group held. ${fullText("a")}`, raise]);
+  assertEquals(behind(1, paused), [`1 group held. ${pausedText}`, resume]);
+  assertEquals(behind(4, full("a"), paused, full("d"), full("e")), [
+    `4 groups held. ${fullText("a")} ${pausedText} ${resume} resumes it. ${fullText("d")} ` +
+    "jobs list groups default shows the others.",
+    raise,
+  ]);
+  const elsewhere = { ...full("a"), queue: "other" };
+  assertEquals(behind(1, elsewhere), ["1 group held: at the limit, or paused.", "jobs list groups default"]);
 });
 
 Deno.test("names a class that fails while the others don't", () => {

@@ -11,6 +11,7 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import { heldGroupsText } from "../../text/groups.ts";
+import { groupCommand, whyGroupHeldSince } from "../../text/held_groups.ts";
 import { limitSet, limitUse, raiseLimit } from "../../text/limits.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
 import { startCommand, startHint } from "../../text/runtimes.ts";
@@ -26,13 +27,15 @@ const MAX_QUEUE_ALERTS = 8;
 /** A command names at most this many workers. */
 const MAX_WORKERS = 3;
 /** More queues than this that are behind share an alert. */
-const MAX_BEHIND = 3;
+export const MAX_BEHIND = 3;
+/** An alert names at most this many held groups. */
+const MAX_HELD_GROUPS = 3;
 
 /** Returns the problems of queues: paused, without a worker, behind. */
 export function queueAlerts(situation: Situation): Alert[] {
   const { stats, workers, pauses, now } = situation;
   const online = workers.filter((worker) => worker.alive);
-  const fetched = new Set(online.filter((worker) => !worker.quiet).flatMap((worker) => worker.queues));
+  const fetched = fetchedQueues(workers);
   const alerts: Alert[] = [];
   const all = stats.queues.find(({ name, paused }) => name === ALL_QUEUES && paused);
   if (all !== undefined) {
@@ -50,12 +53,23 @@ export function queueAlerts(situation: Situation): Alert[] {
       (fetched.has(queue.name) ? undefined : unfetchedAlert(queue, online, situation));
     if (alert !== undefined && alerts.length < MAX_QUEUE_ALERTS) alerts.push(alert);
   }
-  // Without a worker all queues fall behind: that alert says enough.
-  const behind = filled.filter(({ name, paused, latencyMs }) => fetched.has(name) && !paused && latencyMs >= BEHIND_MS);
+  const behind = behindQueues(stats.queues, workers);
   return [
     ...alerts,
     ...behind.length > MAX_BEHIND ? [manyBehind(behind)] : behind.map((queue) => behindAlert(queue, situation)),
   ];
+}
+
+/** Returns the queues that are behind although a worker fetches from them: without one, all fall behind. */
+export function behindQueues(queues: readonly QueueInfo[], workers: readonly WorkerInfo[]): QueueInfo[] {
+  const fetched = fetchedQueues(workers);
+  return queues.filter(({ name, size, paused, latencyMs }) =>
+    size > 0 && name !== ALL_QUEUES && fetched.has(name) && !paused && latencyMs >= BEHIND_MS
+  );
+}
+
+function fetchedQueues(workers: readonly WorkerInfo[]): ReadonlySet<string> {
+  return new Set(workers.filter(({ alive, quiet }) => alive && !quiet).flatMap((worker) => worker.queues));
 }
 
 function pathOf(name: string): string {
@@ -116,7 +130,8 @@ function unfetchedAlert(
   };
 }
 
-function behindAlert(queue: QueueInfo, { workers, stats, limits, now }: Situation): Alert {
+function behindAlert(queue: QueueInfo, situation: Situation): Alert {
+  const { workers, stats, limits, now } = situation;
   const { name, latencyMs, size, limit, heldGroups } = queue;
   const alert = {
     kind: "warn",
@@ -140,8 +155,7 @@ function behindAlert(queue: QueueInfo, { workers, stats, limits, now }: Situatio
   }
   const busy = blockers.find((blocker) => "stall" in blocker);
   if (busy?.stall === undefined && heldGroups !== undefined) {
-    const detail = `${sentence(heldGroupsText(heldGroups))}: at the limit, or paused.`;
-    return { ...alert, detail, command: `jobs list groups ${shellWord(name)}` };
+    return { ...alert, ...heldGroupsHelp(name, heldGroups, situation) };
   }
   if (busy?.stall === undefined) {
     return { ...alert, detail: "Jobs arrive faster than its workers process them.", command: "jobs workers" };
@@ -164,6 +178,28 @@ function behindAlert(queue: QueueInfo, { workers, stats, limits, now }: Situatio
       showAction(name),
     ],
   };
+}
+
+/** Returns the slowest held groups of a queue, and the command that helps the first of them. */
+function heldGroupsHelp(
+  queue: string,
+  count: number,
+  { heldGroups, now }: Situation,
+): Required<Pick<Alert, "detail" | "command">> {
+  const list = `jobs list groups ${shellWord(queue)}`;
+  const counted = sentence(heldGroupsText(count));
+  const held = heldGroups.filter((group) => group.queue === queue);
+  // None of those that were read is held, or not any more.
+  if (held.length === 0) return { detail: `${counted}: at the limit, or paused.`, command: list };
+  const shown = held.slice(0, MAX_HELD_GROUPS);
+  const { command: first } = groupCommand(queue, shown[0]!.group);
+  const reasons = shown.map(({ group, set }) => {
+    const { command, does } = groupCommand(queue, group);
+    const why = `${sentence(whyGroupHeldSince(group, set, now) ?? "")}.`;
+    return command === first ? why : `${why} ${command} ${does}.`;
+  });
+  const more = count > shown.length ? [`${list} shows the others.`] : [];
+  return { detail: [`${counted}.`, ...reasons, ...more].join(" "), command: first };
 }
 
 function manyBehind(queues: readonly QueueInfo[]): Alert {

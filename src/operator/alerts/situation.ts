@@ -20,10 +20,11 @@ import type { WorkerInfo } from "../../store/port/workers.ts";
 import { crashesOf } from "../../text/crashes.ts";
 import { endedProcesses } from "../../processes.ts";
 import { readEnds } from "../query/cron_ends.ts";
-import { readLastSettings } from "../query/last_settings.ts";
+import { type HeldGroup, type LastSettings, readLastSettings } from "../query/last_settings.ts";
 import type { Sample, Situation, Unhandled } from "./alert.ts";
 import { heldEntries, heldRuns, recentRuns } from "./cron_alerts.ts";
 import { CRASH_ERROR } from "./failure_alerts.ts";
+import { behindQueues, MAX_BEHIND } from "./queue_alerts.ts";
 
 /** The queues, and jobs of each, that are checked for classes without a handler. */
 const MAX_QUEUES = 20;
@@ -41,6 +42,8 @@ const MAX_CRON = 1_000;
 const MAX_DUE_CRON = 100;
 /** Runs that are read of an entry whose latest one is held up. */
 const MAX_HISTORY = 100;
+/** Groups of a queue that is behind, in the order of their names, among which the held ones are looked for. */
+const MAX_GROUPS = 100;
 /** The latest batches, and as many flows, that are checked. */
 const MAX_BATCHES = 100;
 
@@ -79,7 +82,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
         stats.retry === 0 ? [] : retryingJobs(store),
         readEnds(store, recentRuns(cron, now)),
         readHeld(crontab, heldEntries(cron, now)),
-        readLastSettings(store, stats.queues),
+        readSettings(store, stats, workers),
         stuckBatches(store),
         isPostgres ? serverFindingsOf(store) : [],
       ]);
@@ -114,6 +117,27 @@ export async function readSituation(source: SituationSource): Promise<Situation>
 
 async function serverFindingsOf({ admin }: Store): Promise<Situation["serverFindings"]> {
   return (await admin.health()).findings.filter(({ isAlert }) => isAlert);
+}
+
+async function readSettings(
+  store: Store,
+  { queues }: Stats,
+  workers: readonly WorkerInfo[],
+): Promise<LastSettings> {
+  const behind = behindQueues(queues, workers);
+  // More of them share an alert, which names no group.
+  const named = behind.length > MAX_BEHIND ? [] : behind.filter(({ heldGroups }) => heldGroups !== undefined);
+  const groups = await Promise.all(named.map(({ name }) => slowGroups(store, name)));
+  return await readLastSettings(store, queues, groups.flat());
+}
+
+/** Returns groups of a queue with queued jobs, the slowest first. That of all its groups is one of them. */
+async function slowGroups({ admin }: Store, queue: string): Promise<HeldGroup[]> {
+  const { groups, slowest } = await admin.groups(queue, { limit: MAX_GROUPS, withSlowest: true });
+  const isRead = slowest === undefined || groups.some(({ name }) => name === slowest.name);
+  const further = isRead ? [] : (await admin.groups(queue, { group: slowest.name })).groups;
+  return [...further, ...groups].filter(({ size }) => size > 0).toSorted((a, b) => b.latencyMs - a.latencyMs)
+    .map((group) => ({ queue, group }));
 }
 
 async function readCron(crontab: Crontab): Promise<CrontabEntry[]> {

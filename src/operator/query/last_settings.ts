@@ -21,14 +21,16 @@ export interface LastSettings {
   readonly pauses: ReadonlyMap<string, LastSet>;
   /** The last limit of each queue that is at its limit, by its name. */
   readonly limits: ReadonlyMap<string, LastSet>;
-  /** The last pause or limit of the group. */
-  readonly groupSet?: LastSet;
+  /** The held ones of the groups that were passed, in that order. */
+  readonly heldGroups: readonly HeldGroup[];
 }
 
 /** A group, and its queue. */
 export interface HeldGroup {
   readonly queue: string;
   readonly group: GroupInfo;
+  /** Its last pause or limit, if it is known. */
+  readonly set?: LastSet | undefined;
 }
 
 /** A queue and its settings. */
@@ -38,25 +40,31 @@ type Queue = Pick<QueueInfo, "name" | "paused" | "limit">;
 export async function readLastSettings(
   log: AuditLog,
   queues: readonly Queue[],
-  held?: HeldGroup,
+  groups: readonly HeldGroup[] = [],
 ): Promise<LastSettings> {
   const paused = queues.filter((queue) => queue.paused);
   const limited = queues.filter(({ limit }) => isReached(limit));
-  const isHeld = held !== undefined && (held.group.paused || isReached(held.group.limit));
-  const none = { pauses: new Map(), limits: new Map() };
-  if (paused.length === 0 && limited.length === 0 && !isHeld) return none;
+  const held = groups.filter(({ group }) => group.paused || isReached(group.limit));
+  const none = { pauses: new Map(), limits: new Map(), heldGroups: [] };
+  if (paused.length === 0 && limited.length === 0 && held.length === 0) return none;
   const { events } = await readEvents(log, { limit: MAX_EVENTS });
-  const groupSet = isHeld ? lastOfGroup(events, held.queue, held.group) : undefined;
   return {
     pauses: new Map(paused.flatMap(({ name }) => named(name, lastPause(events, pauseTarget(name))))),
     limits: new Map(limited.flatMap(({ name }) => named(name, lastLimit(events, pauseTarget(name))))),
-    ...(groupSet !== undefined && { groupSet }),
+    heldGroups: held.map(({ queue, group }) => ({ queue, group, set: lastOfGroup(events, queue, group) })),
   };
 }
 
-/** Returns the group of a queued job, for {@linkcode readLastSettings}. */
-export function heldGroup({ place }: Entry, { group }: Pick<JobWaits, "group">): HeldGroup | undefined {
-  return place.in === "queue" && group !== undefined ? { queue: place.queue, group } : undefined;
+/** Reads the settings that hold a job back, with those of its group if it is queued. */
+export async function readLastSettingsOf(
+  log: AuditLog,
+  { place }: Entry,
+  { group }: Pick<JobWaits, "group">,
+  queues: readonly Queue[],
+): Promise<Pick<LastSettings, "pauses" | "limits"> & { readonly groupSet: LastSet | undefined }> {
+  const groups = place.in === "queue" && group !== undefined ? [{ queue: place.queue, group }] : [];
+  const { pauses, limits, heldGroups } = await readLastSettings(log, queues, groups);
+  return { pauses, limits, groupSet: heldGroups[0]?.set };
 }
 
 function isReached(limit: LimitInfo | undefined): boolean {

@@ -10,7 +10,7 @@ import type { Entry, Place } from "../../store/port/entries.ts";
 import { findEntries } from "../../operator/actions/job_ids.ts";
 import { withFreshReport } from "../../store/ops/fresh_report.ts";
 import { readJobWaits } from "../../store/ops/job_waits.ts";
-import { heldGroup, readLastSettings } from "../../operator/query/last_settings.ts";
+import { readLastSettingsOf } from "../../operator/query/last_settings.ts";
 import { whyHeld, whyNotRunning } from "../../text/why_waiting.ts";
 import type { Services } from "../services.ts";
 import { endedJob, logOf, outputLines } from "./results.ts";
@@ -63,7 +63,7 @@ export async function lookUp(
     // Parsing a large payload would hold the event loop. The group of a queued job is read without its payload.
     const isLarge = entry.payload.length > MAX_PARSED_CHARS;
     const waits = isLarge && entry.place.in !== "queue" ? {} : await readJobWaits(store, entry, surroundings);
-    const set = await readLastSettings(store, queues, heldGroup(entry, waits));
+    const set = await readLastSettingsOf(store, entry, waits, queues);
     const around = { ...surroundings, ...set, ...waits };
     const held = whyHeld(entry, around);
     return {
