@@ -181,3 +181,14 @@ function ordinal(value: number): string {
   const ending = Math.floor(value / 10) % 10 === 1 ? undefined : ["st", "nd", "rd"][value % 10 - 1];
   return `${value}${ending ?? "th"}`;
 }
+
+/** Entries with a prefix, a tag or both. */
+export interface CronFilterWords {
+  readonly prefix?: string | undefined;
+  readonly tag?: string | undefined;
+}
+
+/** Returns the words for a filter: `prefix acme:, tag reports`. */
+export function filterText({ prefix, tag }: CronFilterWords): string {
+  return [prefix && `prefix ${prefix}`, tag && `tag ${tag}`].filter(Boolean).join(", ");
+}

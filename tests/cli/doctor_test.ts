@@ -60,6 +60,33 @@ Deno.test("doesn't call a paused queue empty while its jobs are scheduled", asyn
   assertEquals(one(found, 'Queue "unused" is paused, and empty').cure, "jobs resume unused");
 });
 
+Deno.test("names a paused cron entry with since when and by whom, as cron next and cron history do", async () => {
+  await using bench = await Bench.open();
+  const run = (...args: string[]) =>
+    jobs(["cron", ...args], { cwd: bench.folder, env: { JOBS_STORE: bench.url, JOBS_USER: "root", USER: "root" } });
+  for (const name of ["sync", "team:a"]) assertEquals((await run("add", name, "Noop", "--every", "1m")).code, 0);
+  assertEquals((await findings(bench)).filter(({ message }) => message.includes("is paused")), []);
+  assertEquals((await run("pause", "sync")).code, 0);
+  assertEquals((await run("pause", "--prefix", "team:")).code, 0);
+  const found = await findings(bench);
+  for (const name of ["sync", "team:a"]) {
+    const { check, state, message, cure } = one(found, `Cron entry "${name}" is paused, for `);
+    assertEquals([check, state, cure], ["cron", "warning", `jobs cron resume ${name}`]);
+    assertMatch(message, /, for \S+ now, by \S+$/);
+    for (const verb of ["next", "history"]) {
+      const { code, stderr } = await run(verb, name);
+      assertEquals(code, 0);
+      assertMatch(
+        stderr,
+        new RegExp(`^jobs: Cron entry "${name}" is paused, for \\S+ now, by \\S+: .*: jobs cron resume ${name}\n$`),
+      );
+    }
+  }
+  assertEquals((await run("resume", "sync")).code, 0);
+  assertEquals((await run("next", "sync")).stderr.includes("is paused"), false);
+  assertEquals((await findings(bench)).filter(({ message }) => message.includes('"sync" is paused')), []);
+});
+
 Deno.test("checks files: a log that isn't writable, a store that others can read", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
   await using bench = await Bench.open();

@@ -1,7 +1,8 @@
 /** `jobs cron run|pause|resume|add|remove`. @module */
 import { type Action, type AnyAction, type ClientTools, Refused } from "../../operator/actions/action.ts";
 import { addCron, InvalidCronEntry, pauseCron, removeCron, resumeCron, runCron } from "../../operator/actions/cron.ts";
-import { filterText, pauseCrons, removeCrons, resumeCrons } from "../../operator/actions/cron_bulk.ts";
+import { filterText } from "../../cron/describe.ts";
+import { pauseCrons, removeCrons, resumeCrons } from "../../operator/actions/cron_bulk.ts";
 import type { CronFilter } from "../../client/crontab_edits.ts";
 import type { CronEntryInput } from "../../cron/entry.ts";
 import type { AuditEvent } from "../../store/admin/audit.ts";

@@ -3,9 +3,13 @@ import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { systemClock } from "../../clock.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import { checkEntries } from "../../cron/entry_check.ts";
+import { readLastSettings } from "../../operator/query/last_settings.ts";
 import { withEnds } from "../../operator/query/cron_ends.ts";
+import type { Store } from "../../store/admin/store.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { StoreError } from "../../store/port/errors.ts";
+import { pausedSince } from "../../text/queues.ts";
+import { shellWord } from "../../text/shell.ts";
 import { Mask } from "../../text/mask.ts";
 import { relative } from "../../text/times.ts";
 import {
@@ -117,10 +121,11 @@ export async function next(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
   }, "NAME");
   const count = parseCount(flags.limit, 5, 1_000);
-  const { times, schedule, isIdle } = await withCrontab(flags, async ({ crontab }, { workers }) => {
-    await findEntry(crontab, args[0]!);
+  const { times, schedule, isIdle, pause } = await withCrontab(flags, async ({ crontab }, store) => {
+    const entry = await findEntry(crontab, args[0]!);
     return {
-      isIdle: noneSchedules(await workers.list()),
+      pause: await pauseOf(store, entry),
+      isIdle: noneSchedules(await store.workers.list()),
       times: await crontab.next(args[0]!, count),
       schedule: (await crontab.get(args[0]!))!.definition!.schedule,
     };
@@ -134,9 +139,21 @@ export async function next(argv: readonly string[]): Promise<number> {
     const local = (at: number) => inZone(at, schedule).slice(0, 19).replace("T", " ");
     const row = (at: number) => [relative(at, now), local(at), ...(zone === "UTC" ? [] : [second(at)])];
     printTable(columns, times.map(row), "No more runs");
-    if (isIdle && times.length > 0) printError(IDLE);
+    if (pause !== undefined) printError(`jobs: ${pause}`);
+    else if (isIdle && times.length > 0) printError(IDLE);
   }
   return 0;
+}
+
+/** Returns since when a paused entry doesn't run, by whom, and the command that resumes it; undefined if it isn't paused. */
+async function pauseOf(store: Store, entry: CrontabEntry): Promise<string | undefined> {
+  if (!entry.state?.paused) return undefined;
+  const { name } = entry;
+  const { cronPauses } = await readLastSettings(store, [], undefined, [entry]);
+  const since = pausedSince(cronPauses.get(name), systemClock.now());
+  return `Cron entry "${name}" is paused${since}: no run takes place until it is resumed: jobs cron resume ${
+    shellWord(name)
+  }`;
 }
 
 /** Prints the past runs of an entry. */
@@ -146,13 +163,20 @@ export async function history(argv: readonly string[]): Promise<number> {
     limit: { takes: "text", short: "n" },
   }, "NAME");
   const count = parseCount(flags.limit, 20, 100);
-  const records = await withCrontab(flags, async ({ crontab, mask }, store) => {
+  const { records, pause } = await withCrontab(flags, async ({ crontab, mask }, store) => {
     const found = await crontab.history(args[0]!, count);
     // The history of a removed entry stays.
     if (found.length === 0) await findEntry(crontab, args[0]!);
-    return await withEnds(store, found, await crontab.get(args[0]!), mask);
+    const entry = await crontab.get(args[0]!);
+    return {
+      records: await withEnds(store, found, entry, mask),
+      pause: entry && await pauseOf(store, entry),
+    };
   });
   if (flags.json) printJson({ history: records.map(cronRecordJson) });
-  else printList(ENDED_RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);
+  else {
+    printList(ENDED_RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);
+    if (pause !== undefined) printError(`jobs: ${pause}`);
+  }
   return 0;
 }

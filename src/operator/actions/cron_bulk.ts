@@ -5,6 +5,7 @@
  */
 import type { CronEntryInput } from "../../cron/entry.ts";
 import { CrontabError } from "../../cron/crontab.ts";
+import { type CronFilterWords as Filter, filterText } from "../../cron/describe.ts";
 import { InvalidInput, list, object, optional } from "../shapes/shape.ts";
 import { any, boolean, integer, text } from "../shapes/values.ts";
 import { action, type AnyAction, type ClientTools, Refused } from "./action.ts";
@@ -15,20 +16,10 @@ const MAX_ENTRIES = 1_000;
 
 const COUNT = object("", { count: integer("how many entries were changed; equal ones aren't") });
 
-interface Filter {
-  readonly prefix?: string | undefined;
-  readonly tag?: string | undefined;
-}
-
 const FILTER = {
   prefix: optional(text("the beginning of the names; this or `tag`, or both")),
   tag: optional(text("a tag of the entries")),
 };
-
-/** Returns the words for a filter: `prefix acme:, tag reports`. */
-export function filterText({ prefix, tag }: Filter): string {
-  return [prefix && `prefix ${prefix}`, tag && `tag ${tag}`].filter(Boolean).join(", ");
-}
 
 function requireFilter({ prefix, tag }: Filter): void {
   if (!prefix && !tag) throw new InvalidInput('Missing "prefix" or "tag": expected one of them');

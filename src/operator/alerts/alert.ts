@@ -116,6 +116,8 @@ export interface Situation {
   readonly unhandled: readonly Unhandled[];
   /** The last pause of each paused queue in the audit log, by the queue's name. */
   readonly pauses: ReadonlyMap<string, LastSet>;
+  /** The last pause of each paused cron entry in the audit log, by the entry's name. */
+  readonly cronPauses: ReadonlyMap<string, LastSet>;
   /** The last limit of each queue that is at its limit, by the queue's name. */
   readonly limits: ReadonlyMap<string, LastSet>;
   /** Some of the held groups of the queues that are behind, the slowest of each queue first. */

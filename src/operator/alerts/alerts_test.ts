@@ -64,6 +64,7 @@ function alerts(situation: Partial<Situation>) {
     serverFindings: [],
     roundTripMs: 1,
     pauses: new Map(),
+    cronPauses: new Map(),
     limits: new Map(),
     heldGroups: [],
     stuck: [],
@@ -350,10 +351,39 @@ Deno.test("offers to run a cron entry that is overdue or missed runs, unless it 
     "No running worker has it in its configuration: add it there and restart the worker. The command runs it once.",
   );
   const paused = { ...entry, state: { schedule, considered: NOW - 600_000, paused: true } as never };
-  assertEquals(alerts({ cron: [paused] }), []);
+  assertEquals(alerts({ cron: [paused] }).map(({ command }) => command), ["jobs cron resume sync"]);
   const record = { outcome: "missed", scheduledAt: NOW, decidedAt: NOW - 1_000, count: 4 } as const;
   const missed = { ...entry, state: { schedule, considered: NOW } as never, last: record };
   assertEquals(alerts({ cron: [missed] })[0]!.title, 'Cron entry "sync" missed 4 runs');
+});
+
+Deno.test("reports paused cron entries after the others, with since when and by whom", () => {
+  const schedule = { everyMs: 60_000, anchor: 0 } as const;
+  const entry = (name: string, paused: boolean, considered = NOW) => ({
+    name,
+    definition: { name, class: "Sync", args: [], schedule } as never,
+    state: { schedule, considered, ...(paused && { paused }) } as never,
+    next: undefined,
+    live: undefined,
+    isLoaded: true,
+    last: undefined,
+  });
+  const cronPauses = new Map([["sync", { at: NOW - 540_000, user: "root" }]]);
+  const late = entry("late", false, NOW - 600_000);
+  const found = alerts({ cron: [entry("sync", true), entry("a b", true), late], cronPauses });
+  assertEquals(found.map(({ kind, title, command }) => [kind, title, command]), [
+    ["bad", found[0]!.title, "jobs cron run late"],
+    ["warn", 'Cron entry "sync" is paused, for 9m now, by root', "jobs cron resume sync"],
+    ["warn", 'Cron entry "a b" is paused', "jobs cron resume 'a b'"],
+  ]);
+  assertEquals(found[1]!.actions, [
+    { label: "Resume entry sync", path: "/cron/sync/resume", acts: true },
+    { label: "Show entry", path: "/cron/sync" },
+  ]);
+  const many = alerts({ cron: ["a", "b", "c", "sync", "z"].map((name) => entry(name, true)), cronPauses });
+  assertEquals(many.map(({ title, detail, command }) => [title, detail, command]), [
+    ["5 cron entries are paused", "a, b, c, sync and 1 more.", "jobs cron list"],
+  ]);
 });
 
 Deno.test("reports a cron entry whose last job failed or is dead, with the job", () => {

@@ -1,5 +1,5 @@
 /**
- * Alerts about cron entries: they did not run, missed runs, or their last job failed.
+ * Alerts about cron entries: they did not run, missed runs, are paused, or their last job failed.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import type { CronRecord } from "../../cron/occurrence.ts";
 import type { CronState } from "../../cron/plan.ts";
 import { openSchedule } from "../../cron/schedule_spec.ts";
 import { formatDuration } from "../../job/duration.ts";
+import { pausedSince } from "../../text/queues.ts";
 import { number } from "../../text/format.ts";
 import { shellWord } from "../../text/shell.ts";
 import { longestRunning, type Stall, stallsOf } from "../../store/ops/stalls.ts";
@@ -95,8 +96,40 @@ function runningJob(workers: Situation["workers"], jid: string): Stall | undefin
   return holders.flatMap((worker) => longestRunning([worker]) ?? []).find((one) => one.jid === jid);
 }
 
-/** The entries that need attention. */
+/** The entries that need attention. Paused ones come last: they may be paused on purpose. */
 export function cronAlerts(situation: Situation): Alert[] {
+  return [...runAlerts(situation), ...pauseAlerts(situation)];
+}
+
+function pauseAlerts({ cron, cronPauses, now }: Situation): Alert[] {
+  const paused = cron.filter(({ state }) => state?.paused);
+  if (paused.length > MAX_OF_A_KIND) {
+    const names = paused.slice(0, MAX_OF_A_KIND).map(({ name }) => name);
+    return [{
+      kind: "warn",
+      about: "cron",
+      title: `${number(paused.length)} cron entries are paused`,
+      detail: `${names.join(", ")} and ${number(paused.length - names.length)} more.`,
+      command: "jobs cron list",
+      actions: [{ label: "Show entries", path: "/cron" }],
+    }];
+  }
+  return paused.map(({ name }): Alert => {
+    const path = `/cron/${encodeURIComponent(name)}`;
+    return {
+      kind: "warn",
+      about: "cron",
+      title: `Cron entry "${name}" is paused${pausedSince(cronPauses.get(name), now)}`,
+      command: `jobs cron resume ${shellWord(name)}`,
+      actions: [
+        { label: `Resume entry ${name}`, path: `${path}/resume`, acts: true },
+        { label: "Show entry", path },
+      ],
+    };
+  });
+}
+
+function runAlerts(situation: Situation): Alert[] {
   const { cron, cronEnds, cronHeld, workers, now } = situation;
   const isOnline = workers.some(({ alive }) => alive);
   return cron.flatMap(({ name, definition, state, last, isLoaded }): Alert[] => {

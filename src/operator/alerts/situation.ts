@@ -82,7 +82,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
         stats.retry === 0 ? [] : retryingJobs(store),
         readEnds(store, recentRuns(cron, now)),
         readHeld(crontab, heldEntries(cron, now)),
-        readSettings(store, stats, workers),
+        readSettings(store, stats, workers, cron),
         stuckBatches(store),
         isPostgres ? serverFindingsOf(store) : [],
       ]);
@@ -123,12 +123,13 @@ async function readSettings(
   store: Store,
   { queues }: Stats,
   workers: readonly WorkerInfo[],
+  cron: readonly CrontabEntry[],
 ): Promise<LastSettings> {
   const behind = behindQueues(queues, workers);
   // More of them share an alert, which names no group.
   const named = behind.length > MAX_BEHIND ? [] : behind.filter(({ heldGroups }) => heldGroups !== undefined);
   const groups = await Promise.all(named.map(({ name }) => slowGroups(store, name)));
-  return await readLastSettings(store, queues, groups.flat());
+  return await readLastSettings(store, queues, groups.flat(), cron);
 }
 
 /** Returns groups of a queue with queued jobs, the slowest first. That of all its groups is one of them. */

@@ -1,8 +1,10 @@
 /**
- * When, and by whom, what holds jobs back was set: pauses and limits of queues and of groups.
+ * When, and by whom, what holds jobs back was set: pauses of queues, groups and cron entries, limits of queues and groups.
  *
  * @module
  */
+import type { CrontabEntry } from "../../client/crontab_entry.ts";
+import { tagsOf } from "../../cron/definition.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { type AuditEntry, type AuditLog, type LastSet, readEvents } from "../../store/admin/audit.ts";
 import type { JobWaits } from "../../store/ops/job_waits.ts";
@@ -10,10 +12,12 @@ import type { Entry } from "../../store/port/entries.ts";
 import type { GroupInfo } from "../../store/port/groups.ts";
 import type { LimitInfo } from "../../store/port/limits.ts";
 import { eachGroupTarget, pauseTarget } from "../../store/port/paused_queues.ts";
+import { filterText } from "../../cron/describe.ts";
 
 /** The latest events of the audit log that are searched. */
 const MAX_EVENTS = 500;
 const PAUSING: readonly string[] = ["pause", "resume"];
+const CRON_PAUSING: readonly string[] = ["cron pause", "cron resume"];
 
 /** The last events that set what holds jobs back, as far as the audit log goes back. */
 export interface LastSettings {
@@ -23,6 +27,8 @@ export interface LastSettings {
   readonly limits: ReadonlyMap<string, LastSet>;
   /** The held ones of the groups that were passed, in that order. */
   readonly heldGroups: readonly HeldGroup[];
+  /** The last pause of each paused cron entry, by its name. */
+  readonly cronPauses: ReadonlyMap<string, LastSet>;
 }
 
 /** A group, and its queue. */
@@ -36,22 +42,28 @@ export interface HeldGroup {
 /** A queue and its settings. */
 type Queue = Pick<QueueInfo, "name" | "paused" | "limit">;
 
+/** A cron entry, and whether it is paused. */
+export type PausableEntry = Pick<CrontabEntry, "name" | "definition" | "state">;
+
 /** Reads the settings that hold jobs back. No round trip if none does. */
 export async function readLastSettings(
   log: AuditLog,
   queues: readonly Queue[],
   groups: readonly HeldGroup[] = [],
+  entries: readonly PausableEntry[] = [],
 ): Promise<LastSettings> {
   const paused = queues.filter((queue) => queue.paused);
   const limited = queues.filter(({ limit }) => isReached(limit));
   const held = groups.filter(({ group }) => group.paused || isReached(group.limit));
-  const none = { pauses: new Map(), limits: new Map(), heldGroups: [] };
-  if (paused.length === 0 && limited.length === 0 && held.length === 0) return none;
+  const resting = entries.filter(({ state }) => state?.paused);
+  const none = { pauses: new Map(), limits: new Map(), heldGroups: [], cronPauses: new Map() };
+  if (paused.length === 0 && resting.length === 0 && limited.length === 0 && held.length === 0) return none;
   const { events } = await readEvents(log, { limit: MAX_EVENTS });
   return {
     pauses: new Map(paused.flatMap(({ name }) => named(name, lastPause(events, pauseTarget(name))))),
     limits: new Map(limited.flatMap(({ name }) => named(name, lastLimit(events, pauseTarget(name))))),
     heldGroups: held.map(({ queue, group }) => ({ queue, group, set: lastOfGroup(events, queue, group) })),
+    cronPauses: new Map(resting.flatMap((entry) => named(entry.name, lastCronPause(events, entry)))),
   };
 }
 
@@ -80,6 +92,18 @@ function lastOfGroup(events: readonly AuditEntry[], queue: string, group: GroupI
   if (group.paused) return lastPause(events, target);
   const isShared = !group.isOwn || group.sharesLimit === true;
   return lastLimit(events, isShared ? eachGroupTarget(queue) : target);
+}
+
+/** An entry is paused and resumed by its name, or with others by the beginning of their names or a tag. */
+function lastCronPause(events: readonly AuditEntry[], { name, definition }: PausableEntry): LastSet | undefined {
+  const prefixes = Array.from({ length: name.length + 1 }, (_, length) => name.slice(0, length));
+  const tags = [undefined, ...definition === undefined ? [] : tagsOf(definition)];
+  const targets = new Set([
+    name,
+    ...tags.flatMap((tag) => prefixes.map((prefix) => filterText({ prefix, tag }))),
+  ].filter(Boolean));
+  const last = events.find(({ action, target = "" }) => targets.has(target) && CRON_PAUSING.includes(action));
+  return last?.action === "cron pause" && last.outcome === undefined ? last : undefined;
 }
 
 function lastPause(events: readonly AuditEntry[], target: string): LastSet | undefined {
