@@ -159,7 +159,7 @@ Deno.test("prints what is known before it has measured the store", async () => {
   assertEquals(printed.includes("writes in"), false, printed);
 });
 
-Deno.test("measures for as long as it is told", async () => {
+Deno.test("measures for the time that --measure gives", async () => {
   benchOn((folder) => `sqlite:${folder}/jobs.db`);
   await using bench = await Bench.open();
   const found = await findings(bench, ["--measure", "0s"]);
