@@ -50,9 +50,9 @@ export class CronRules {
         if (before !== undefined && before.outcome !== "waiting") fail(`${one} is ${before.outcome}, then ${outcome}`);
         decided.set(one, record);
       }
-      // A later run cancels the one before.
+      // A later run cancels the one before, and waits until it has ended.
       const isReplaced = this.#entry?.overlap === "replace" &&
-        records.some((later) => later.scheduledAt > at && later.outcome === "enqueued");
+        records.some((later) => later.scheduledAt > at && ["enqueued", "waiting"].includes(later.outcome));
       if (outcome === "enqueued" && !open.has(jid!) && !isReplaced && !this.#hasRun(at, jid!)) {
         fail(`${at} is enqueued as ${jid}, and that never ran`);
       }

@@ -205,8 +205,9 @@ export class Places {
     if (mishap === "kill") later(() => this.kill(of, 1_000));
   }
 
-  /** Cuts all processes off from the store. */
+  /** Cuts all processes off from the store. A replica may take the store's place after the trouble: then at once. */
   cutAll(forMs: number): void {
+    if (this.#isCalm) return;
     this.#outageUntil = Math.max(this.#outageUntil, this.#in.world.time + forMs);
     for (const link of this.#links) link.cut(this.#outageUntil);
   }

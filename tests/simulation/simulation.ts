@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { endCancelled } from "../../src/store/ops/migrate/refusals.ts";
+import { CANCELLED_WORKER } from "../../src/store/port/workers.ts";
 import { GROUP_LIMIT, NARROW } from "./jobs.ts";
 import type { Link } from "./link.ts";
 import { migrate } from "./migration.ts";
@@ -67,6 +69,7 @@ export class Simulation {
     if (!await this.#go(world.time + STOP_MS, () => left() === 0)) {
       world.fail("a worker stops", `${left()} still run ${STOP_MS / 1_000} s after their stop`);
     }
+    await this.#endCancelled();
     const { jobs } = await ground.look();
     const { left: remains, signals, records } = await ground.lookLast();
     const dead = new Set(jobs.filter(({ place }) => place === "dead").map(({ jid }) => jid));
@@ -131,6 +134,17 @@ export class Simulation {
     const batches = state.batches.filter(({ isEnded }) => !isEnded);
     world.fail("everything ends", `left after ${REST_MS / 60_000} minutes: ${JSON.stringify([...jobs, ...batches])}`);
     world.throwFailure();
+  }
+
+  /** Ends what the next rescue would end: the occurrences of cron that were cancelled, and that a worker returned as it stopped. */
+  async #endCancelled(): Promise<void> {
+    const { world, ground } = this.#in;
+    if ((await ground.look()).jobs.every(({ worker }) => worker !== CANCELLED_WORKER)) return;
+    const { store } = await this.#places.open("rescuer");
+    let isOver = false;
+    const ending = endCancelled(store, world.now).then(() => isOver = true);
+    await this.#go(world.time + STOP_MS, () => isOver);
+    await ending;
   }
 
   /** Performs events. Returns whether a condition held before a time. */

@@ -23,6 +23,8 @@ export class SimulatedLine implements Line {
   readonly #machine: Machine;
   readonly #link: Link;
   readonly #server: SimulatedServer;
+  /** Which start of the server it leads to: what arrives later than that ends is nobody's. */
+  readonly #start: number;
   readonly #replyTimeoutMs: number;
   readonly #pending = new Set<Pending>();
   readonly #channels = new Map<string, (message: string) => void>();
@@ -44,6 +46,7 @@ export class SimulatedLine implements Line {
     this.#machine = machine;
     this.#link = link;
     this.#server = server;
+    this.#start = server.starts;
     this.#replyTimeoutMs = options.replyTimeoutMs;
     this.#onEnd = options.onEnd;
     this.lost = new Promise((resolve) => this.#resolveLost = resolve);
@@ -61,6 +64,9 @@ export class SimulatedLine implements Line {
     const lateMs = fault === "late" ? this.#link.lateness() : 0;
     this.#arrives = Math.max(this.#arrives, world.time + this.#link.travel() + lateMs);
     world.at(this.#arrives, undefined, async () => {
+      if (this.#start !== this.#server.starts) {
+        return world.note(`${this.#machine.name} ${label} for a server that has ended`);
+      }
       if (this.#link.isCut || fault === "lost before") return this.break(`${label} lost before`);
       const reply = (settle: () => void) => this.#reply(pending, settle);
       if (BLOCKING.has(`${args[0]}`)) return await this.#block(args, (value) => reply(() => resolve(value)));

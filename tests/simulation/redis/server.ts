@@ -90,6 +90,8 @@ export class SimulatedServer implements AsyncDisposable {
   world!: World;
   /** How many commands it has executed. */
   executed = 0;
+  /** How often it was started. A connection ends with the server that it was opened to. */
+  starts = 0;
   readonly #server: RedisServer;
   readonly #connection: Connection;
   /** The scripts of the product by their digest, and by their text. */
@@ -152,6 +154,7 @@ export class SimulatedServer implements AsyncDisposable {
 
   /** Starts it again, with its data. Connections are the caller's to break. */
   restart(): void {
+    this.starts++;
     this.#blocked.clear();
     this.#loaded.clear();
   }

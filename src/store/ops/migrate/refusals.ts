@@ -69,7 +69,7 @@ export async function refuseWhileBusy(store: Store): Promise<void> {
 }
 
 /** Ends the jobs of {@linkcode CANCELLED_WORKER} as a worker ends them: with their records, batches, steps and parents. */
-async function endCancelled(store: Store, now: number): Promise<void> {
+export async function endCancelled(store: Store, now: number): Promise<void> {
   for (;;) {
     // This rescuer has no heartbeats: it finds no other worker offline.
     const { doomed } = await store.jobs.rescue({ worker: CANCELLED_WORKER, limit: END_LIMIT, maxRescues: Infinity });
