@@ -274,6 +274,11 @@ export class Model {
     for (const id of this.sagas.keys()) this.touchSteps(id);
   }
 
+  /** Notes that an operator retries the dead jobs of a batch or a flow: also those that were cancelled when they died. */
+  retriedGroup(): void {
+    this.#cancelled.clear();
+  }
+
   /** Notes that an operator changes the steps of a job. */
   touchSteps(id: string): void {
     this.touched.add(id);

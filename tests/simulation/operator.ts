@@ -94,6 +94,7 @@ export class Operator {
     if (batches.length === 0) return;
     const { id, isFlow } = batches.at(nth % batches.length)!;
     if (how !== "check") this.#model.touchGroups();
+    if (how === "retry") this.#model.retriedGroup();
     void this.#act((isFlow ? FLOW_ACTIONS : BATCH_ACTIONS)[how], { id });
   }
 
