@@ -60,9 +60,10 @@ export class RedisGround implements Ground {
     this.#server.clockError = ms;
   }
 
-  async renew(world: World): Promise<void> {
+  renew(world: World): Promise<void> {
     this.#lines.clear();
-    await this.#server.renew(world);
+    this.#server.renew(world);
+    return Promise.resolve();
   }
 
   connect(machine: Machine, link: Link): Promise<Store> {
@@ -104,12 +105,12 @@ export class RedisGround implements Ground {
   }
 
   stopReplica(): Promise<void> {
-    return this.#server.stopReplica();
+    return Promise.resolve(this.#server.stopReplica());
   }
 
-  async failOver(): Promise<void> {
-    await this.#server.failOver();
-    await this.restart();
+  failOver(): Promise<void> {
+    this.#server.failOver();
+    return this.restart();
   }
 
   async #connect(machine: Machine, link: Link, replyTimeoutMs: number): Promise<SimulatedLine> {
@@ -126,28 +127,28 @@ export class RedisGround implements Ground {
     return line;
   }
 
-  async holder(jid: string): Promise<string | undefined> {
-    return await this.#server.look("holder", jid) || undefined;
+  holder(jid: string): Promise<string | undefined> {
+    return Promise.resolve(this.#server.look("holder", jid) || undefined);
   }
 
   /** Looks at the store, unless nothing was executed since the last look. */
-  async look(): Promise<StoreState> {
+  look(): Promise<StoreState> {
     const { executed } = this.#server;
-    if (this.#seen?.executed !== executed) this.#seen = { executed, state: await this.#judge() };
-    return this.#seen.state;
+    if (this.#seen?.executed !== executed) this.#seen = { executed, state: this.#judge() };
+    return Promise.resolve(this.#seen.state);
   }
 
-  async lookLast(): Promise<LastState> {
-    const { left, signals, records } = await this.#judge("all");
-    return {
+  lookLast(): Promise<LastState> {
+    const { left, signals, records } = this.#judge("all");
+    return Promise.resolve({
       left,
       signals: signals.map((kept) => Number(kept.split(" ")[1])),
       records: records.map((text) => JSON.parse(text)),
-    };
+    });
   }
 
-  async #judge(what: "" | "all" = ""): Promise<Findings> {
-    const findings = JSON.parse(await this.#server.look("judge", what)) as Findings;
+  #judge(what: "" | "all" = ""): Findings {
+    const findings = JSON.parse(this.#server.look("judge", what)) as Findings;
     // Lua has one kind of empty table.
     const lists = Object.entries(findings).map(([name, value]) => [name, Array.isArray(value) ? value : []]);
     return Object.fromEntries(lists) as Findings;

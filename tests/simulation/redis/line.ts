@@ -5,7 +5,7 @@
  * @module
  */
 import type { Arg } from "../../../src/store/redis/client/encode.ts";
-import { ConnectionLost } from "../../../src/store/redis/client/errors.ts";
+import { ConnectionLost, RedisError } from "../../../src/store/redis/client/errors.ts";
 import type { Line } from "../../../src/store/redis/client/client_options.ts";
 import type { Link } from "../link.ts";
 import type { Machine } from "../world.ts";
@@ -63,23 +63,21 @@ export class SimulatedLine implements Line {
     const fault = this.#link.faultOf(label);
     const lateMs = fault === "late" ? this.#link.lateness() : 0;
     this.#arrives = Math.max(this.#arrives, world.time + this.#link.travel() + lateMs);
-    world.at(this.#arrives, undefined, async () => {
+    world.at(this.#arrives, undefined, () => {
       if (this.#start !== this.#server.starts) {
         return world.note(`${this.#machine.name} ${label} for a server that has ended`);
       }
       if (this.#link.isCut || fault === "lost before") return this.break(`${label} lost before`);
       const reply = (settle: () => void) => this.#reply(pending, settle);
-      if (BLOCKING.has(`${args[0]}`)) return await this.#block(args, (value) => reply(() => resolve(value)));
-      const [outcome] = await Promise.allSettled([(async () => await this.#server.execute(args, how))()]);
-      if (label === "rescue" && outcome.status === "fulfilled") {
+      if (BLOCKING.has(`${args[0]}`)) return this.#block(args, (value) => reply(() => resolve(value)));
+      const outcome = this.#execute(args, how);
+      if (label === "rescue" && outcome.error === undefined) {
         const [rescued, ...offline] = outcome.value as [number, ...string[]];
         this.#link.observer.executed("jobs.rescue", { rescued, offline }, []);
       }
-      world.note(
-        `${this.#machine.name} ${label}${outcome.status === "rejected" ? ` ! ${outcome.reason?.message}` : ""}`,
-      );
+      world.note(`${this.#machine.name} ${label}${outcome.error ? ` ! ${outcome.error.message}` : ""}`);
       if (this.#link.isCut || fault === "lost after") return this.break(`${label} lost after`);
-      reply(() => outcome.status === "fulfilled" ? resolve(outcome.value) : reject(outcome.reason));
+      reply(() => outcome.error ? reject(outcome.error) : resolve(outcome.value));
     });
     world.at(world.time + 2 * this.#replyTimeoutMs, this.#machine, () => {
       if (this.#pending.has(pending)) this.destroy(new Error("no reply"));
@@ -121,6 +119,15 @@ export class SimulatedLine implements Line {
     world.at(world.time + this.#link.travel(), this.#machine, () => this.destroy(new Error("connection lost")));
   }
 
+  #execute(args: readonly Arg[], how: { readonly bytes?: boolean }): { value?: unknown; error?: Error } {
+    try {
+      return { value: this.#server.execute(args, how) };
+    } catch (error) {
+      if (!(error instanceof RedisError)) throw error;
+      return { error };
+    }
+  }
+
   #reply(pending: Pending, settle: () => void): void {
     const { world } = this.#machine;
     this.#replies = Math.max(this.#replies, world.time + this.#link.travel());
@@ -130,7 +137,7 @@ export class SimulatedLine implements Line {
   }
 
   /** Performs a blocking command. A process that is dead has no connection: an element would be lost. */
-  async #block(args: readonly Arg[], reply: (value: unknown) => void): Promise<void> {
+  #block(args: readonly Arg[], reply: (value: unknown) => void): void {
     const { world } = this.#machine;
     const blocked: Blocked = this.#blocked = {
       args,
@@ -144,6 +151,6 @@ export class SimulatedLine implements Line {
       this.#server.unblock(blocked);
       reply(null);
     });
-    await this.#server.block(blocked);
+    this.#server.block(blocked);
   }
 }

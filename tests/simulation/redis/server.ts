@@ -6,7 +6,6 @@
  *
  * @module
  */
-import { Connection } from "../../../src/store/redis/client/connection.ts";
 import type { Arg } from "../../../src/store/redis/client/encode.ts";
 import { RedisError } from "../../../src/store/redis/client/errors.ts";
 import { SCRIPTS } from "../../../src/store/redis/client/scripts.ts";
@@ -14,6 +13,7 @@ import { until } from "../../support/eventually.ts";
 import { type RedisServer, startRedis } from "../../support/redis.ts";
 import type { World } from "../world.ts";
 import judge from "./judge.lua" with { type: "text" };
+import { Wire } from "./wire.ts";
 import virtualTime from "./virtual_time.lua" with { type: "text" };
 
 /** Hashes keep the order of insertion, whatever their size: a hash table's order differs from server to server. */
@@ -21,13 +21,12 @@ const CONFIG = {
   ...{ "hash-max-listpack-entries": "1000000", "hash-max-listpack-value": "1000000" },
   ...{ "list-max-listpack-size": "1000000", "lua-time-limit": "0" },
 };
-const REPLY_TIMEOUT_MS = 60_000;
 
-/** Sets the time, and deletes the keys whose time has passed. */
-const BEFORE = `redis.call('SET', 'sim:now', ARGV[1])
-for _, key in ipairs(redis.call('ZRANGE', 'sim:expiry', '-inf', ARGV[1], 'BYSCORE')) do redis.call('DEL', key) end
+/** Deletes the keys whose time has passed. */
+const EXPIRE =
+  `for _, key in ipairs(redis.call('ZRANGE', 'sim:expiry', '-inf', ARGV[1], 'BYSCORE')) do redis.call('DEL', key) end
 redis.call('ZREMRANGEBYSCORE', 'sim:expiry', '-inf', ARGV[1])`;
-/** Returns the messages of a command, and how many elements the awaited lists have. */
+/** Returns the messages of a command, how many elements the awaited lists have, and when the next key expires. */
 const AFTER = `local expiring = redis.call('ZRANGE', 'sim:expiry', 0, -1)
 if #expiring > 0 and redis.call('EXISTS', unpack(expiring)) < #expiring then
   for _, key in ipairs(expiring) do
@@ -38,7 +37,7 @@ local messages = redis.call('LRANGE', 'sim:messages', 0, -1)
 redis.call('DEL', 'sim:messages')
 local full = {}
 for i, key in ipairs(ARGV) do full[i] = redis.call('LLEN', key) end
-return { messages, full }`;
+return { messages, full, redis.call('ZRANGE', 'sim:expiry', 0, 0, 'WITHSCORES')[2] }`;
 /** Copies everything to the other database. */
 const COPY = `for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', '1', 'REPLACE') end`;
 /** Returns the worker that has a job. */
@@ -50,7 +49,7 @@ end
 return ''`;
 /** Performs a command that depends on the time. */
 const COMMAND = "return redis.call(unpack(ARGV))";
-const OWN = { before: BEFORE, after: AFTER, command: `${virtualTime}\n${COMMAND}`, holder: HOLDER, copy: COPY, judge };
+const OWN = { expire: EXPIRE, after: AFTER, command: `${virtualTime}\n${COMMAND}`, holder: HOLDER, copy: COPY, judge };
 /** Commands that change nothing. */
 const READS = new Set([
   "GET",
@@ -93,7 +92,9 @@ export class SimulatedServer implements AsyncDisposable {
   /** How often it was started. A connection ends with the server that it was opened to. */
   starts = 0;
   readonly #server: RedisServer;
-  readonly #connection: Connection;
+  readonly #wire: Wire;
+  /** When the next key expires. */
+  #expiresAt = Infinity;
   /** The scripts of the product by their digest, and by their text. */
   readonly #scripts: ReadonlyMap<string, LoadedScript>;
   readonly #texts: ReadonlyMap<string, LoadedScript>;
@@ -104,12 +105,12 @@ export class SimulatedServer implements AsyncDisposable {
 
   private constructor(
     server: RedisServer,
-    connection: Connection,
+    wire: Wire,
     scripts: ReadonlyMap<string, LoadedScript>,
     own: Readonly<Record<keyof typeof OWN, string>>,
   ) {
     this.#server = server;
-    this.#connection = connection;
+    this.#wire = wire;
     this.#scripts = scripts;
     this.#texts = new Map(scripts.values().map((script) => [script.text, script]));
     this.#own = own;
@@ -123,33 +124,31 @@ export class SimulatedServer implements AsyncDisposable {
       () => Deno.connect({ transport: "unix", path }).then((one) => one.close() ?? true, () => false),
       "Redis listens",
     );
-    const connection = await Connection.connect({
-      ...{ endpoint: { path }, login: {}, database: 0, name: "simulation" },
-      replyTimeoutMs: REPLY_TIMEOUT_MS,
-    }, new AbortController().signal);
-    const load = async (text: string) => await connection.send(["SCRIPT", "LOAD", text]) as string;
+    const wire = Wire.open(path);
+    const load = (text: string) => valueOf(wire.perform([["SCRIPT", "LOAD", text]])[0]) as string;
     const scripts = new Map<string, LoadedScript>();
     for (const { name, text, sha } of Object.values(SCRIPTS)) {
       const [first, ...rest] = text.split("\n");
-      scripts.set(sha, { name, text, sha: await load([first, virtualTime, ...rest].join("\n")) });
+      scripts.set(sha, { name, text, sha: load([first, virtualTime, ...rest].join("\n")) });
     }
     const own = {} as Record<keyof typeof OWN, string>;
-    for (const [name, text] of Object.entries(OWN)) own[name as keyof typeof OWN] = await load(text);
-    return new SimulatedServer(server, connection, scripts, own);
+    for (const [name, text] of Object.entries(OWN)) own[name as keyof typeof OWN] = load(text);
+    return new SimulatedServer(server, wire, scripts, own);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#connection.destroy();
+    this.#wire[Symbol.dispose]();
     await this.#server[Symbol.asyncDispose]();
   }
 
   /** Empties it. */
-  async renew(world: World): Promise<void> {
+  renew(world: World): void {
     this.world = world;
     this.clockError = 0;
     this.restart();
     this.executed++;
-    await this.#connection.send(["FLUSHALL"]);
+    this.#expiresAt = Infinity;
+    this.#wire.perform([["FLUSHALL"]]);
   }
 
   /** Starts it again, with its data. Connections are the caller's to break. */
@@ -160,44 +159,40 @@ export class SimulatedServer implements AsyncDisposable {
   }
 
   /** Its replica receives nothing from now on. */
-  async stopReplica(): Promise<void> {
-    await this.look("copy");
+  stopReplica(): void {
+    this.look("copy");
   }
 
   /** Its replica takes its place. */
-  async failOver(): Promise<void> {
+  failOver(): void {
     this.executed++;
-    await this.#connection.send(["SWAPDB", "0", "1"]);
+    this.#expiresAt = -Infinity;
+    this.#wire.perform([["SWAPDB", "0", "1"]]);
     this.restart();
   }
 
   /** Performs a command. */
-  async execute(args: readonly Arg[], how: { readonly bytes?: boolean } = {}): Promise<unknown> {
+  execute(args: readonly Arg[], { bytes = false }: { readonly bytes?: boolean } = {}): unknown {
     this.executed++;
-    const { before, after } = this.#own;
+    const { expire, after } = this.#own;
     const now = Math.round(this.world.now + this.clockError);
-    if (READS.has(`${args[0]}`)) {
-      void this.#connection.send(["EVALSHA", before, "0", `${now}`]);
-      return await this.#connection.send(this.#real(args), how);
-    }
+    const real = this.#real(args);
+    if (now >= this.#expiresAt) this.#wire.perform([["EVALSHA", expire, "0", `${now}`]]);
+    if (READS.has(`${args[0]}`)) return valueOf(this.#wire.perform([real], bytes ? 0 : -1)[0]);
     const keys = [...this.#blocked].map(({ args }) => `${args[1]}`);
-    const [, reply, rest] = await Promise.allSettled([
-      this.#connection.send(["EVALSHA", before, "0", `${now}`]),
-      this.#connection.send(this.#real(args), how),
-      this.#connection.send(["EVALSHA", after, "0", ...keys]),
-    ]);
-    if (rest.status === "rejected") throw rest.reason;
-    const [messages, sizes] = rest.value as [string[], number[]];
+    const commands = [["SET", "sim:now", `${now}`], real, ["EVALSHA", after, "0", ...keys]];
+    const [, reply, rest] = this.#wire.perform(commands, bytes ? 1 : -1);
+    const [messages, sizes, expiresAt = Infinity] = valueOf(rest) as [string[], number[], string | undefined];
+    this.#expiresAt = Number(expiresAt);
     for (let i = 0; i < messages.length; i += 2) this.onMessage(messages[i]!, messages[i + 1]!);
     const full = new Set(keys.filter((_, i) => sizes[i]! > 0));
-    for (const blocked of [...this.#blocked]) if (full.has(`${blocked.args[1]}`)) await this.#serve(blocked);
-    if (reply.status === "rejected") throw reply.reason;
-    return reply.value;
+    for (const blocked of [...this.#blocked]) if (full.has(`${blocked.args[1]}`)) this.#serve(blocked);
+    return valueOf(reply);
   }
 
   /** Runs a script of the judges, outside of the simulated time. */
-  async look(script: "judge" | "holder" | "copy", ...args: readonly string[]): Promise<string> {
-    return await this.#connection.send(["EVALSHA", this.#own[script], "0", ...args]) as string;
+  look(script: "judge" | "holder" | "copy", ...args: readonly string[]): string {
+    return valueOf(this.#wire.perform([["EVALSHA", this.#own[script], "0", ...args]])[0]) as string;
   }
 
   /** The name of a script. */
@@ -206,10 +201,9 @@ export class SimulatedServer implements AsyncDisposable {
   }
 
   /** Performs a blocking command: replies now, or when its list has an element. */
-  async block(blocked: Blocked): Promise<void> {
+  block(blocked: Blocked): void {
     this.#blocked.add(blocked);
-    // Each command looks at the awaited lists.
-    await this.execute(["PING"]);
+    this.#serve(blocked);
   }
 
   /** Ends the wait of a blocking command without an element. */
@@ -217,22 +211,25 @@ export class SimulatedServer implements AsyncDisposable {
     this.#blocked.delete(blocked);
   }
 
-  async #serve(blocked: Blocked): Promise<void> {
+  #serve(blocked: Blocked): void {
     if (!blocked.isOpen()) return void this.#blocked.delete(blocked);
     const [name, ...keys] = blocked.args as readonly string[];
-    const value = name === "BLMOVE"
-      ? await this.#connection.send(["LMOVE", ...keys.slice(0, 4)])
-      : await this.#pop(keys.slice(0, -1));
+    const value = name === "BLMOVE" ? this.#pop(["LMOVE", ...keys.slice(0, 4)]) : this.#popFirst(keys.slice(0, -1));
     if (value === null || !this.#blocked.delete(blocked)) return;
     blocked.reply(value);
   }
 
-  async #pop(keys: readonly string[]): Promise<[string, string] | null> {
+  #popFirst(keys: readonly string[]): [string, string] | null {
     for (const key of keys) {
-      const value = await this.#connection.send(["RPOP", key]) as string | null;
+      const value = this.#pop(["RPOP", key]);
       if (value !== null) return [key, value];
     }
     return null;
+  }
+
+  #pop(command: readonly string[]): string | null {
+    this.executed++;
+    return valueOf(this.#wire.perform([command])[0]) as string | null;
   }
 
   /** Returns the command as the server performs it. */
@@ -250,4 +247,10 @@ export class SimulatedServer implements AsyncDisposable {
     }
     return TIMED.has(`${name}`) ? ["EVALSHA", this.#own.command, "0", ...args] : args;
   }
+}
+
+/** @throws {RedisError} if the reply is one */
+function valueOf(reply: unknown): unknown {
+  if (reply instanceof RedisError) throw reply;
+  return reply;
 }
