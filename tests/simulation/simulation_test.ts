@@ -11,9 +11,15 @@ import { run } from "./run.ts";
 import { simulate } from "./simulate.ts";
 import "../support/redis.ts"; // It claims ports as long as this process runs: not in one of the tests, which close what they open.
 
+/** Seeds beyond the first ones that failed before a mend. */
+const FOUND: Readonly<Record<string, readonly number[]>> = { sqlite: [163_767, 244_173], redis: [51_762, 51_807] };
+
 async function assertHolds(store: string, seeds: number): Promise<void> {
   await using ground = await GROUNDS[store]!();
-  for (let seed = 1; seed <= seeds; seed++) assertEquals((await simulate(ground, seed)).failure, undefined);
+  const first = Array.from({ length: seeds }, (_, i) => 1 + i);
+  for (const seed of [...first, ...FOUND[store] ?? []]) {
+    assertEquals((await simulate(ground, seed)).failure, undefined);
+  }
 }
 
 Deno.test("keeps every rule under kills, freezes, lost calls, wrong clocks and operators, on SQLite", () =>
