@@ -23,7 +23,7 @@ export class SimulatedLine implements Line {
   readonly #machine: Machine;
   readonly #link: Link;
   readonly #server: SimulatedServer;
-  /** Which start of the server it leads to: what arrives later than that ends is nobody's. */
+  /** Which start of the server it leads to. A call that arrives after that one's end reaches no other. */
   readonly #start: number;
   readonly #replyTimeoutMs: number;
   readonly #pending = new Set<Pending>();
