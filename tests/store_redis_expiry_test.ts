@@ -30,7 +30,7 @@ const EXPIRING = [
   "jobs:throttle:",
   "jobs:unique-of:",
   "jobs:unique:",
-  "jobs:waiting:",
+  "jobs:waiting",
   "s-signals",
   "stat:failed:",
   "stat:processed:",

@@ -58,11 +58,18 @@ end
 -- jobs:waiting has all of them, by the time at which they time out. Nothing but the list of waits reads it.
 local ALL_WAITING, DAY_MS = 'jobs:waiting', 86400000
 
+-- Lets Redis delete a key a day after the last of its waits has timed out: a wait of a job that has ended may be left in it.
+local function keepDayAfter(key, forMs)
+  local ttl = string.format('%.0f', forMs + DAY_MS)
+  if redis.call('PTTL', key) < tonumber(ttl) then redis.call('PEXPIRE', key, ttl) end
+end
+
 -- Lists a wait. Forgets up to two that timed out more than a day ago, which is more than begin: another program may have deleted
 -- their jobs.
 local function listWaiting(now, member, untilMs)
   local call = redis.call
   call('ZADD', ALL_WAITING, string.format('%.0f', untilMs), member)
+  keepDayAfter(ALL_WAITING, untilMs - now)
   local past = call('ZRANGE', ALL_WAITING, '-inf', string.format('%.0f', now - DAY_MS), 'BYSCORE', 'LIMIT', 0, 2)
   if #past > 0 then call('ZREM', ALL_WAITING, unpack(past)) end
 end
@@ -74,9 +81,7 @@ local function joinWaiting(now, jid, name, key, forMs)
   -- The clock may have been set back.
   local last = tonumber(call('ZRANGE', waiters, -1, -1, 'WITHSCORES')[2] or 0)
   call('ZADD', waiters, string.format('%.3f', math.max(now, last + 0.001)), member)
-  -- Redis deletes the key a day after the last of its waits has timed out.
-  local ttl = string.format('%.0f', forMs + DAY_MS)
-  if call('PTTL', waiters) < tonumber(ttl) then call('PEXPIRE', waiters, ttl) end
+  keepDayAfter(waiters, forMs)
   apart(listWaiting, now, member, now + forMs)
 end
 
