@@ -12,7 +12,10 @@ import { simulate } from "./simulate.ts";
 import "../support/redis.ts"; // It claims ports as long as this process runs: not in one of the tests, which close what they open.
 
 /** Seeds beyond the first ones that failed before a mend. */
-const FOUND: Readonly<Record<string, readonly number[]>> = { sqlite: [163_767, 244_173], redis: [1_744, 51_762, 51_807] };
+const FOUND: Readonly<Record<string, readonly number[]>> = {
+  sqlite: [163_767, 244_173],
+  redis: [1_744, 51_762, 51_807],
+};
 
 async function assertHolds(store: string, seeds: number): Promise<void> {
   await using ground = await GROUNDS[store]!();

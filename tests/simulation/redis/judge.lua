@@ -80,7 +80,7 @@ if ARGV[1] == 'all' then
   end
   for _, key in ipairs(leases) do report('a lease', key) end
   for _, key in ipairs(keys('*')) do
-    local isKept = call('ZSCORE', 'sim:expiry', key) or key == 'schedule' and not waits.scheduled or key == 'retry' and not waits.retry
+    local isKept = call('PTTL', key) >= 0 or key == 'schedule' and not waits.scheduled or key == 'retry' and not waits.retry
     for _, pattern in ipairs(KEPT) do isKept = isKept or string.find(key, pattern) end
     if not isKept then report('a key', key) end
   end

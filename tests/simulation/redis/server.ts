@@ -23,18 +23,14 @@ const CONFIG = {
 };
 
 /** Deletes the keys whose time has passed. */
-const EXPIRE =
-  `for _, key in ipairs(redis.call('ZRANGE', 'sim:expiry', '-inf', ARGV[1], 'BYSCORE')) do redis.call('DEL', key) end
-redis.call('ZREMRANGEBYSCORE', 'sim:expiry', '-inf', ARGV[1])`;
-/** Returns the messages of a command, how many elements the awaited lists have, and when the next key expires. */
-const AFTER = `local expiring = redis.call('ZRANGE', 'sim:expiry', 0, -1)
-if #expiring > 0 and redis.call('EXISTS', unpack(expiring)) < #expiring then
-  for _, key in ipairs(expiring) do
-    if redis.call('EXISTS', key) == 0 then redis.call('ZREM', 'sim:expiry', key) end
-  end
+const EXPIRE = `for _, key in ipairs(redis.call('ZRANGE', 'sim:expiry', '-inf', ARGV[1], 'BYSCORE')) do
+  local at = redis.call('PEXPIRETIME', key)
+  if at >= 0 and at - 1e13 <= tonumber(ARGV[1]) then redis.call('DEL', key) end
 end
-local messages = redis.call('LRANGE', 'sim:messages', 0, -1)
-redis.call('DEL', 'sim:messages')
+redis.call('ZREMRANGEBYSCORE', 'sim:expiry', '-inf', ARGV[1])`;
+/** Returns the messages of a command, how many elements the awaited lists have, and when to look for keys that expire. */
+const AFTER = `local messages = redis.call('LRANGE', 'sim:messages', 0, -1)
+if #messages > 0 then redis.call('DEL', 'sim:messages') end
 local full = {}
 for i, key in ipairs(ARGV) do full[i] = redis.call('LLEN', key) end
 return { messages, full, redis.call('ZRANGE', 'sim:expiry', 0, 0, 'WITHSCORES')[2] }`;
@@ -71,6 +67,7 @@ interface LoadedScript {
   readonly name: string;
   readonly text: string;
   readonly sha: string;
+  readonly isReading: boolean;
 }
 
 /** A command that waits until a list has an element. */
@@ -129,7 +126,8 @@ export class SimulatedServer implements AsyncDisposable {
     const scripts = new Map<string, LoadedScript>();
     for (const { name, text, sha } of Object.values(SCRIPTS)) {
       const [first, ...rest] = text.split("\n");
-      scripts.set(sha, { name, text, sha: load([first, virtualTime, ...rest].join("\n")) });
+      const isReading = first!.includes("no-writes");
+      scripts.set(sha, { name, text, sha: load([first, virtualTime, ...rest].join("\n")), isReading });
     }
     const own = {} as Record<keyof typeof OWN, string>;
     for (const [name, text] of Object.entries(OWN)) own[name as keyof typeof OWN] = load(text);
@@ -179,8 +177,10 @@ export class SimulatedServer implements AsyncDisposable {
     const real = this.#real(args);
     if (now >= this.#expiresAt) this.#wire.perform([["EVALSHA", expire, "0", `${now}`]]);
     if (READS.has(`${args[0]}`)) return valueOf(this.#wire.perform([real], bytes ? 0 : -1)[0]);
-    const keys = [...this.#blocked].map(({ args }) => `${args[1]}`);
-    const commands = [["SET", "sim:now", `${now}`], real, ["EVALSHA", after, "0", ...keys]];
+    const commands = [["SET", "sim:now", `${now}`], real];
+    if (this.#scripts.get(`${args[1]}`)?.isReading) return valueOf(this.#wire.perform(commands, bytes ? 1 : -1)[1]);
+    const keys = [...new Set([...this.#blocked].map(({ args }) => `${args[1]}`))];
+    commands.push(["EVALSHA", after, "0", ...keys]);
     const [, reply, rest] = this.#wire.perform(commands, bytes ? 1 : -1);
     const [messages, sizes, expiresAt = Infinity] = valueOf(rest) as [string[], number[], string | undefined];
     this.#expiresAt = Number(expiresAt);

@@ -1,24 +1,21 @@
 -- Before the text of each script: the time of the simulation instead of the server's, and nothing random. Keys expire when the
--- simulation says so (see `purge`), not when the server's clock does. Messages are kept for the simulation to deliver.
+-- simulation says so (see `EXPIRE`), not when the server's clock does. Messages are kept for the simulation to deliver.
 local redis = (function(real)
   local run = real.call
   local function text(value) return string.format('%.0f', value) end
   local function now() return tonumber(run('GET', 'sim:now')) end
-  local function exists(key) return run('EXISTS', key) == 1 end
+  -- The server keeps the time at which a key expires, so far in the future that it doesn't come; sim:expiry has when to look for it.
+  local FAR = 1e13
   local function expire(key, ms)
-    if not exists(key) then return 0 end
-    if ms <= 0 then
-      run('DEL', key)
-      run('ZREM', 'sim:expiry', key)
-    else
-      run('ZADD', 'sim:expiry', text(now() + ms), key)
-    end
-    return 1
+    if ms <= 0 then return run('DEL', key) end
+    local at = now() + ms
+    local isSet = run('PEXPIREAT', key, text(at + FAR))
+    if isSet == 1 then run('ZADD', 'sim:expiry', text(at), key) end
+    return isSet
   end
   local function left(key)
-    if not exists(key) then return -2 end
-    local at = run('ZSCORE', 'sim:expiry', key)
-    return at and tonumber(at) - now() or -1
+    local at = run('PEXPIRETIME', key)
+    return at < 0 and at or at - FAR - now()
   end
   -- The order of a set differs from server to server.
   local function sorted(members)
@@ -60,10 +57,7 @@ local redis = (function(real)
         end
       end
       local reply = run('SET', key, value, unpack(rest))
-      if reply then
-        run('ZREM', 'sim:expiry', key)
-        if ttl then expire(key, ttl) end
-      end
+      if reply and ttl then expire(key, ttl) end
       return reply
     end,
     PUBLISH = function(channel, message)
