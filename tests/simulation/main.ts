@@ -53,7 +53,10 @@ async function showLog(): Promise<void> {
 async function runPart(from: number): Promise<void> {
   await using ground = await open();
   const total = { runs: 0, events: 0, failures: 0 };
-  for (let seed = from; seed < end && total.failures < MAX_FAILURES; seed += parts) {
+  // `prove.ts` ends the other parts when one has found a failure. The server of the store would stay.
+  let isEnding = false;
+  Deno.addSignalListener("SIGTERM", () => isEnding = true);
+  for (let seed = from; seed < end && total.failures < MAX_FAILURES && !isEnding; seed += parts) {
     const { events, failure } = await simulate(ground, seed, options.brief);
     total.runs++;
     total.events += events;
