@@ -42,7 +42,11 @@ export type StepPlan =
   | { readonly kind: "sleep"; readonly ms: number }
   | { readonly kind: "wait"; readonly key: string; readonly ms: number }
   | { readonly kind: "child"; readonly job: JobPlan }
-  | { readonly kind: "both"; readonly ms: number; readonly child?: JobPlan };
+  | { readonly kind: "both"; readonly ms: number; readonly child?: JobPlan }
+  /** A step that fails for good, and the one that makes up for it. */
+  | { readonly kind: "undo"; readonly ms: number }
+  /** An iteration over items. */
+  | { readonly kind: "each"; readonly ms: number; readonly items: number };
 
 const RETRY = { backoff: { type: "fixed", base: 1 } } as const;
 
@@ -129,6 +133,12 @@ export function randomSteps(random: Random, id: string, traits: Traits): StepPla
         return { kind: "both", ms: random.pick([0, 500]) };
     }
   });
+}
+
+/** Returns a step that few jobs have. */
+export function rareStep(random: Random): StepPlan {
+  const ms = random.pick([0, 1_000, 8_000]);
+  return random.chance(0.5) ? { kind: "undo", ms } : { kind: "each", ms, items: random.between(1, 5) };
 }
 
 /** Returns whether it depends on other pushes whether a job is stored. */
@@ -235,6 +245,27 @@ export function handlersOn(machine: Machine, model: Model): Registry {
             case "child":
               await child(name, step.job);
               break;
+            case "undo": {
+              const failing = once(name, () => Promise.reject(new Error(`${name} fails`)), 2);
+              const reason = await failing.catch((error: Error) => {
+                if (error.name !== "StepFailed") throw error;
+                return error.message;
+              });
+              model.steps.returned(id, name, run, reason);
+              await once(`${name} undone`, () => nap(ctx, step));
+              break;
+            }
+            case "each": {
+              const items = (after = 0) => Array.from({ length: step.items - after }, (_, item) => after + item + 1);
+              const done = await ctx.each(name, items, async (item) => {
+                model.steps.item(id, name, run, item);
+                await nap(ctx, { ms: step.ms / step.items });
+                model.steps.itemDone(name, run, item);
+              }, { cursor: (item) => item });
+              model.steps.item(id, name, run, step.items + 1);
+              model.steps.returned(id, name, run, done);
+              break;
+            }
             case "both":
               await Promise.all([
                 once(`${name}a`, () => nap(ctx, step)),

@@ -3,7 +3,16 @@
  *
  * @module
  */
-import { hasKey, type JobPlan, randomJob, randomSteps, randomTraits, type StepPlan, type Traits } from "./jobs.ts";
+import {
+  hasKey,
+  type JobPlan,
+  randomJob,
+  randomSteps,
+  randomTraits,
+  rareStep,
+  type StepPlan,
+  type Traits,
+} from "./jobs.ts";
 import { type Act, type CronPlan, type Deed, MAX_JUMP_MS, type NodePlan, type Plan, TROUBLE_MS } from "./plan.ts";
 import { Random } from "./random.ts";
 
@@ -31,6 +40,8 @@ export function planOf(seed: number): Plan {
 class Planner {
   readonly #seed: number;
   readonly #random: Random;
+  /** Draws what few plans have, so that the others stay as they are. */
+  readonly #rare: Random;
   readonly #traits: Traits;
   readonly #workers: number;
   readonly #pushes: readonly typeof PUSHES[number][];
@@ -39,6 +50,7 @@ class Planner {
   constructor(seed: number) {
     this.#seed = seed;
     const random = this.#random = new Random(seed);
+    this.#rare = new Random(seed ^ 0x4a4e);
     this.#traits = randomTraits(random);
     this.#workers = random.pick([1, 2, 2, 3]);
     this.#pushes = random.some(PUSHES, 0.35);
@@ -110,7 +122,8 @@ class Planner {
       case "bulk":
         return this.#add(at, { do: "bulk", jobs: this.#jobs(`${id}b`, random.between(2, 6), { member: false }) });
       case "steps": {
-        const steps = randomSteps(random, id, this.#traits);
+        const rare = this.#rare.chance(0.15) ? [rareStep(this.#rare)] : [];
+        const steps = [...rare, ...randomSteps(random, id, this.#traits)];
         return this.#add(at, { do: "steps", id, steps, expires: random.chance(0.25) });
       }
       case "signal":

@@ -26,6 +26,8 @@ export class StepRules {
   readonly #killedAt = new Map<string, number>();
   /** The child of a step, as the store has it. */
   readonly #children = new Map<string, string>();
+  /** The last item that was done, by iteration. */
+  readonly #items = new Map<string, number>();
   /** The jobs that wait for a child, with the names of their steps. */
   readonly parents = new Map<string, string>();
   #signals = 0;
@@ -57,6 +59,17 @@ export class StepRules {
       this.#world.fail("a stored step keeps its value", `${name} of ${id}: ${before}, then ${value}`);
     }
     return value;
+  }
+
+  /** An item of an iteration begins, or its end is near: the one after the last. Items have numbers from 1 on. */
+  item(id: string, name: string, { jid }: Run, item: number): void {
+    const done = this.#items.get(`${jid} ${name}`) ?? 0;
+    if (item > done + 1) this.#world.fail("no item is skipped", `${name} of ${id}: ${item} begins, ${done} are done`);
+  }
+
+  itemDone(name: string, { jid }: Run, item: number): void {
+    const key = `${jid} ${name}`;
+    this.#items.set(key, Math.max(item, this.#items.get(key) ?? 0));
   }
 
   /** A sleep or a wait begins, perhaps again. */
