@@ -79,9 +79,12 @@ export const GROUNDS: Readonly<Record<string, () => Promise<Ground>>> = {
   postgres: async () => await (await import("./postgres/ground.ts")).PostgresGround.open(),
 };
 
-/** How many processes run seeds of each at the same time. On Redis and PostgreSQL each waits half of the time for its server. */
+/**
+ * How many processes run seeds of each at the same time. On PostgreSQL each waits half of the time for its server. On Redis one of
+ * the two is always busy: a processor is worth one pair.
+ */
 export const PROCESSES: Readonly<Record<string, number>> = {
   sqlite: navigator.hardwareConcurrency,
-  redis: 2 * navigator.hardwareConcurrency,
+  redis: navigator.hardwareConcurrency,
   postgres: 2 * navigator.hardwareConcurrency,
 };
