@@ -48,7 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   // Alerts are worded for the dashboard and for doctor.
   "operator/alerts": "text operator client cron store/ops store/port store/admin job processes clock",
   // The audit log describes actions to people.
-  "operator/actions": "text operator client cron store/ops store/port store/admin job clock",
+  "operator/actions": "text operator client cron store/ops store/port store/admin job processes clock",
   "web":
     "remote handlers operator/alerts operator/actions text operator client store/port store/admin store/ops store/open cron config log version job processes clock",
   "cli":

@@ -111,6 +111,16 @@ class Lab {
   }
 }
 
+/** Asserts that commands to the only worker, by name and to all, tell at once why it can't follow them. */
+async function assertCantFollow(lab: Lab, why: RegExp): Promise<void> {
+  const { workers: [worker] } = JSON.parse((await lab.run("workers", "--json")).stdout);
+  for (const args of [["dump", worker.id], ["stop", worker.id], ["quiet", "--all"]]) {
+    const { code, stdout, stderr } = await lab.run(...args);
+    assertEquals([code, stdout], [1, ""]);
+    assertMatch(stderr, new RegExp(`^jobs: Worker "${worker.id}" can't follow: ${why.source}`));
+  }
+}
+
 const ONE = ["-c", "1"];
 const RUN_MS = 60_000;
 
@@ -172,6 +182,23 @@ const INCIDENTS: readonly Incident[] = [
     command: /^jobs run handlers\.js$/,
     why: /The process of its worker has ended without a stop: another worker rescues the job/,
     rule: "JobsHeartbeatLost",
+    also: (lab) => assertCantFollow(lab, /its process has ended without a stop, and its jobs are rescued once/),
+  },
+  {
+    name: "a worker on this machine is stopped by a signal",
+    on: "sqlite",
+    stage: async (lab) => {
+      const worker = await lab.worker(ONE, { JOBS_HEARTBEAT_TIMEOUT: "30m" });
+      const jid = await lab.running("Hang");
+      worker.kill("SIGSTOP");
+      lab.use({ [Symbol.asyncDispose]: () => Promise.resolve(worker.kill("SIGCONT")) });
+      return jid;
+    },
+    alert: /The process of a worker is stopped by a signal.*\S+:\d+ \(last heartbeat \S+ ago\)/,
+    command: /^kill -CONT \d+$/,
+    why: /The process of its worker is stopped by a signal/,
+    rule: "JobsHeartbeatLost",
+    also: (lab) => assertCantFollow(lab, /its process is stopped by a signal, continue it: kill -CONT \d+\n/),
   },
   {
     name: "workers are quiet, between two heartbeats",

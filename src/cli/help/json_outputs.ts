@@ -18,7 +18,7 @@ import { statsShape, topShape } from "../../operator/shapes/stats.ts";
 import { signalPageShape, stepListShape } from "../../operator/shapes/steps.ts";
 import * as upkeep from "../../operator/shapes/upkeep.ts";
 import { text } from "../../operator/shapes/values.ts";
-import { dumpsShape, workerListShape } from "../../operator/shapes/workers.ts";
+import { commandedShape, dumpsShape, workerListShape } from "../../operator/shapes/workers.ts";
 
 /** The output of one command. */
 export interface Output {
@@ -92,7 +92,7 @@ export const OUTPUTS: readonly Output[] = [
   { command: "jobs pause", shape: changes.queuesShape("paused") },
   { command: "jobs resume", shape: changes.queuesShape("resumed") },
   { command: "jobs limit", shape: limitListShape },
-  { command: "jobs quiet|stop", shape: changes.commandedShape, note: "`jobs resume --worker` prints the same." },
+  { command: "jobs quiet|stop", shape: commandedShape, note: "`jobs resume --worker` prints the same." },
   { command: "jobs dump", shape: dumpsShape },
   { command: "jobs batch open", shape: changes.doneShape("id", "the batch's ID") },
   { command: "jobs batch close ID", shape: changes.closedShape },

@@ -12,7 +12,7 @@ import { closestWord } from "../../job/suggest.ts";
 import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { actHere } from "./act.ts";
-import { print, printJson } from "../terminal/output.ts";
+import { print, printError, printJson } from "../terminal/output.ts";
 import { type ConfigFlags, withStore } from "./store.ts";
 
 /** The workers that the command line selects. */
@@ -81,21 +81,32 @@ export async function commandWorkers(
 ): Promise<number> {
   const { one, all } = actions[verb];
   return await withStore(selection.flags, async (store) => {
-    let sent: readonly string[];
-    if (selection.flags.all) sent = (await actHere(store, all, {})).workers;
-    else {
-      const chosen = await selectWorkers(store, selection);
-      const results = await Promise.all(chosen.map(({ id }) => actHere(store, one, { id }).catch(ignoreMissing)));
-      sent = results.flatMap((result) => result?.workers ?? []);
-    }
-    const lines = sent.length === 0 ? ["No online workers"] : sent.map((id) => `${VERBS[verb]} worker ${id}`);
-    if (selection.flags.json) printJson({ workers: sent });
-    else print(lines.join("\n"));
-    return 0;
+    const { sent, silent } = selection.flags.all
+      ? await actHere(store, all, {}).then(({ workers, unreachable }) => ({ sent: workers, silent: unreachable }))
+      : await sendEach(store, one, await selectWorkers(store, selection));
+    const error = silent[0] === undefined ? {} : { error: { code: "no_reply", message: silent[0] } };
+    const lines = sent.map((id) => `${VERBS[verb]} worker ${id}`);
+    if (selection.flags.json) printJson({ workers: sent, ...error });
+    else if (lines.length > 0) print(lines.join("\n"));
+    else if (silent.length === 0) print("No online workers");
+    for (const line of silent) printError(`jobs: ${line}`);
+    return silent.length === 0 ? 0 : 1;
   });
 }
 
-/** A worker may end after it was selected. */
-function ignoreMissing(error: unknown): undefined {
-  if (!(error instanceof Refused)) throw error;
+/** Sends a command to workers, one by one. Returns those that have it, and why others can't follow it. */
+async function sendEach(store: Store, action: typeof actions.stop.one, workers: readonly WorkerInfo[]) {
+  const sent: string[] = [];
+  const silent: string[] = [];
+  await Promise.all(workers.map(async ({ id }) => {
+    try {
+      await actHere(store, action, { id });
+      sent.push(id);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      // A worker may end after it was selected.
+      if (error.kind !== "missing") silent.push(error.message);
+    }
+  }));
+  return { sent, silent };
 }

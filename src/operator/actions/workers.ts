@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { endedProcesses, type ProcessState } from "../../processes.ts";
 import { awaitReply } from "../../store/ops/await.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
 import { list, object } from "../shapes/shape.ts";
 import { integer, text } from "../shapes/values.ts";
@@ -14,9 +16,27 @@ const ASKED = object("", {
   asked: integer("workers that received it"),
   workers: list("their IDs", text("")),
 });
+const ALL_ASKED = object("", {
+  ...ASKED.fields,
+  unreachable: list("why the other online workers can't follow: one line each", text("")),
+});
 
 function missing(id: string): Refused {
   return new Refused("missing", `Worker "${id.slice(0, 80)}" is offline or unknown`);
+}
+
+/** Says why a worker can't follow a command, which it would find in the store as long as its heartbeat hasn't lapsed. */
+function unreachable({ id, pid }: WorkerInfo, state: ProcessState): string {
+  const cause = state === "ended"
+    ? "its process has ended without a stop, and its jobs are rescued once its heartbeat has lapsed"
+    : `its process is stopped by a signal, continue it: kill -CONT ${pid}`;
+  return `Worker "${id}" can't follow: ${cause}`;
+}
+
+/** @throws {Refused} if the process of a worker on this machine can't follow a command */
+function checkReachable(worker: WorkerInfo | undefined): void {
+  const state = worker && endedProcesses([worker]).get(worker.id);
+  if (state !== undefined) throw new Refused("conflict", unreachable(worker!, state));
 }
 
 /** @param about completes "Asks a worker to …" */
@@ -28,8 +48,9 @@ function asking(name: "quiet" | "resume" | "stop", about: string) {
     takes: WORKER,
     gives: ASKED,
     deed: ({ id }, out) => ({ target: id, ...(out && { count: out.asked }) }),
-    run: async ({ store }, { id }) => {
-      if (!await store.workers.send(id, { verb: name })) throw missing(id);
+    run: async ({ store: { workers } }, { id }) => {
+      checkReachable((await workers.list()).find((one) => one.id === id));
+      if (!await workers.send(id, { verb: name })) throw missing(id);
       return { asked: 1, workers: [id] };
     },
   });
@@ -38,17 +59,23 @@ function asking(name: "quiet" | "resume" | "stop", about: string) {
     about: `Asks all online workers to ${about}`,
     path: `/workers/${name}`,
     takes: object("", {}),
-    gives: ASKED,
+    gives: ALL_ASKED,
     deed: (_, out) => ({
       target: "all workers",
       ...(out && { count: out.asked }),
       ...(out?.asked === 0 && { outcome: "no online worker" }),
     }),
     run: async ({ store }) => {
-      const online = (await store.workers.list()).filter(({ alive }) => alive).map(({ id }) => id);
-      const sent = await Promise.all(online.map((id) => store.workers.send(id, { verb: name })));
-      const workers = online.filter((_, i) => sent[i]);
-      return { asked: workers.length, workers };
+      const online = (await store.workers.list()).filter(({ alive }) => alive);
+      const states = endedProcesses(online);
+      const [apart, running] = [true, false].map((isApart) => online.filter(({ id }) => states.has(id) === isApart));
+      const sent = await Promise.all(running!.map(({ id }) => store.workers.send(id, { verb: name })));
+      const workers = running!.filter((_, i) => sent[i]).map(({ id }) => id);
+      return {
+        asked: workers.length,
+        workers,
+        unreachable: apart!.map((worker) => unreachable(worker, states.get(worker.id)!)),
+      };
     },
   });
   return { one, all };
@@ -72,9 +99,10 @@ export const dump = action({
   gives: object("", { dump: list("lines", text("")) }),
   deed: ({ id }) => ({ target: id }),
   run: async ({ store, clock }, { id }) => {
+    const worker = (await store.workers.list()).find((one) => one.id === id);
+    checkReachable(worker);
     const request = crypto.randomUUID();
     if (!await store.workers.send(id, { verb: "dump", id: request })) throw missing(id);
-    const worker = (await store.workers.list()).find((one) => one.id === id);
     if (worker && isSidekiqWorker(worker)) return { dump: [dumpsElsewhere(id)] };
     const timeout = new AbortController();
     const replied = new AbortController();

@@ -48,11 +48,6 @@ export const clearedShape = object("", {
   removed: boolean("whether the queue was removed from the list of queues"),
 });
 
-/** The workers that received a command. */
-export const commandedShape = object("", {
-  workers: list("the IDs of the workers that received the command", text("")),
-});
-
 const DUPLICATE = {
   duplicateOf: optional(text("the same ID, if the job is a duplicate")),
   throttledBy: optional(text("the same ID, if the push is throttled: that of the job whose place is free next")),

@@ -83,6 +83,17 @@ export const apiWorkerShape = object("", {
 /** Workers in the HTTP API. */
 export const apiWorkerPageShape = object("", { workers: list("the workers, by ID", apiWorkerShape), next: NEXT });
 
+const SILENT = optional(object("`no_reply` if a worker can't follow or didn't reply", {
+  code: text("`no_reply`"),
+  message: text("one line"),
+}));
+
+/** The workers that received a command. */
+export const commandedShape = object("", {
+  workers: list("the IDs of the workers that received the command", text("")),
+  error: SILENT,
+});
+
 /** The dumps of workers. */
 export const dumpsShape = object("", {
   workers: list(
@@ -92,8 +103,5 @@ export const dumpsShape = object("", {
       dump: optional(list("its tasks, a line each; absent if it didn't reply", text(""))),
     }),
   ),
-  error: optional(object("`no_reply` if a worker didn't reply", {
-    code: text("`no_reply`"),
-    message: text("one line"),
-  })),
+  error: SILENT,
 });

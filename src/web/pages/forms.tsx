@@ -257,9 +257,9 @@ async function askForm(
   });
   if (question) return question;
   const visitor = c.get("visitor");
-  const { asked } = workerId === undefined
+  const { asked, unreachable = [] }: { asked: number; unreachable?: readonly string[] } = workerId === undefined
     ? await actFor(services, visitor, all, {})
     : await actFor(services, visitor, one, { id: workerId });
   const whom = workerId ?? `${asked} ${asked === 1 ? "worker" : "workers"}`;
-  return await back(services, c, { kind: "ok", text: `Sent ${one.name} to ${whom}.` });
+  return await back(services, c, { kind: "ok", text: [`Sent ${one.name} to ${whom}.`, ...unreachable].join(" ") });
 }
