@@ -188,6 +188,26 @@ for (
   });
 }
 
+for (const part of ["", "HTTP/1.1 200 OK\r\nconte", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"]) {
+  Deno.test(`closes a kept connection when the job's signal aborts after ${part.length} bytes of the answer`, async () => {
+    const answer: AnswerRequest = async (_, { write }) => {
+      const isFirst = endpoint.requests.length === 1;
+      await write(isFirst ? answerText(200, "") : part);
+    };
+    await using endpoint = await HttpEndpoint.open(answer);
+    const { call } = openCaller(endpoint.url);
+    await call();
+    const job = runningJob();
+    const calling = assertRejects(() => call(job));
+    await endpoint.arrived(2);
+    const reason = new Timeout(5);
+    job.abort(reason);
+    assertEquals(await calling, reason);
+    await until(() => endpoint.requests[1]!.isClosed, "the endpoint sees the end");
+    assertEquals(endpoint.requests.map(({ connection }) => connection), [1, 1]);
+  });
+}
+
 Deno.test("opens the circuit of a host that refuses connections, or whose gateway answers for it", async () => {
   await using gateway = await HttpEndpoint.open(answering(answerText(502, "bad gateway")));
   const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });

@@ -93,7 +93,11 @@ async function send(request: PostRequest, readerOf: (answer: Answer) => BodyRead
   if (isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host)) throw privateAddress(host, host);
   const ended = new AbortController();
   const outgoing = open(request);
-  const close = (reason: unknown) => void outgoing.destroy(reason as Error);
+  const close = (reason: unknown) => {
+    // Deno sends a request again whose kept connection has ended before the answer, also if it was destroyed here.
+    outgoing.reusedSocket = false;
+    outgoing.destroy(reason as Error);
+  };
   const onAbort = () => close(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
   const within = (ms: number, timer: AbortSignal, then: () => void) =>
