@@ -146,7 +146,7 @@ export const SETTINGS = {
     key: "maxResultBytes",
     kind: wholeNumber(0, 512 * 1024 * 1024),
     default: 64 * 1024,
-    about: "don't keep larger results; kill a program that prints more",
+    about: "don't keep larger results; of a program's output, keep the beginning and the end",
   }),
   cron: setting<readonly unknown[]>({
     key: "cron",

@@ -181,6 +181,13 @@ Deno.test("the beginning and the end of a long output are kept, and a program th
   ]);
 });
 
+Deno.test("a program whose results aren't kept ends, however much it prints", async () => {
+  await using bench = await Bench.open();
+  const exec = JSON.stringify([{ class: "Long", exec: ["seq", "100000"], retry: 0 }]);
+  await using server = await bench.server([], { JOBS_MAX_RESULT_BYTES: "0", JOBS_EXEC: exec });
+  await server.logged("Done", { jid: await bench.push("Long", []) });
+});
+
 Deno.test("a daemon that a program leaves behind doesn't delay its end, although it holds the pipes open", async () => {
   await using bench = await Bench.open();
   await using server = await serve(

@@ -9,12 +9,14 @@ import { CutOutput } from "../../job/returned.ts";
 
 /** Lines that are kept of the end of an output. */
 const MAX_LINES = 5_000;
+/** Shorter pieces of an output share a block of this size. */
+const BLOCK_BYTES = 16 * 1024;
 
 export class ProgramOutput {
   readonly #maxBytes: number;
   readonly #halfBytes: number;
   /** All of the output or, once it is too long, its beginning. */
-  #head: Uint8Array[] = [];
+  #head = new Pieces();
   /** The end of an output that is too long. */
   readonly #tail: OutputTail;
   #bytes = 0;
@@ -29,17 +31,19 @@ export class ProgramOutput {
   add(bytes: Uint8Array): void {
     const wasWhole = this.#bytes <= this.#maxBytes;
     this.#bytes += bytes.length;
-    if (this.#bytes <= this.#maxBytes) return void this.#head.push(bytes);
-    if (!wasWhole) return this.#tail.add(bytes);
-    const all = join([...this.#head, bytes]);
-    this.#head = [all.slice(0, this.#halfBytes)];
-    this.#tail.add(all.slice(this.#halfBytes));
+    if (wasWhole) this.#head.add(bytes);
+    else this.#tail.add(bytes);
+    if (!wasWhole || this.#bytes <= this.#maxBytes) return;
+    const all = this.#head.join();
+    this.#head = new Pieces();
+    this.#head.add(all.subarray(0, this.#halfBytes));
+    this.#tail.add(all.subarray(this.#halfBytes));
   }
 
   /** Returns the whole output, or the ends of one that is too long. */
   end(): Uint8Array | CutOutput {
-    if (this.#bytes <= this.#maxBytes) return join(this.#head);
-    const head = decode(join(this.#head));
+    if (this.#bytes <= this.#maxBytes) return this.#head.join();
+    const head = decode(this.#head.join());
     const tail = this.#tail.text();
     const size = formatBytes(this.#bytes);
     // As JSON the text may be several times as long.
@@ -54,8 +58,7 @@ export class ProgramOutput {
 /** The end of an output. */
 export class OutputTail {
   readonly #maxBytes: number;
-  #parts: Uint8Array[] = [];
-  #bytes = 0;
+  readonly #pieces = new Pieces();
 
   /** @param maxBytes how much of the end is kept */
   constructor(maxBytes: number) {
@@ -63,15 +66,12 @@ export class OutputTail {
   }
 
   add(bytes: Uint8Array): void {
-    this.#parts.push(bytes);
-    this.#bytes += bytes.length;
-    while (this.#bytes - this.#parts[0]!.length >= this.#maxBytes) this.#bytes -= this.#parts.shift()!.length;
-    // Small pieces of a large buffer would keep it in memory.
-    if (this.#parts.length > 1_000) this.#parts = [join(this.#parts)];
+    this.#pieces.add(bytes);
+    this.#pieces.dropBefore(this.#maxBytes);
   }
 
   get isEmpty(): boolean {
-    return this.#bytes === 0;
+    return this.#pieces.bytes === 0;
   }
 
   /** Returns the last lines, without an empty one at the end. */
@@ -81,18 +81,54 @@ export class OutputTail {
 
   /** Returns the end; the whole output if it is short enough. */
   text(): string {
-    return this.#maxBytes === 0 ? "" : decode(join(this.#parts).slice(-this.#maxBytes));
+    return this.#maxBytes === 0 ? "" : decode(this.#pieces.join().slice(-this.#maxBytes));
   }
 }
 
-function join(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
+/** Bytes that arrive in pieces. They are copied: a piece of two bytes would keep all 64 KiB in memory that it was read into. */
+class Pieces {
+  /** The last one is the beginning of `#block`, if that is set. */
+  #pieces: Uint8Array[] = [];
+  /** Has room for further short pieces. */
+  #block: Uint8Array | undefined;
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
   }
-  return all;
+
+  add(bytes: Uint8Array): void {
+    this.#bytes += bytes.length;
+    const used = this.#pieces.at(-1)?.length ?? 0;
+    if (this.#block !== undefined && used + bytes.length <= BLOCK_BYTES) {
+      this.#block.set(bytes, used);
+      this.#pieces[this.#pieces.length - 1] = this.#block.subarray(0, used + bytes.length);
+    } else if (bytes.length < BLOCK_BYTES) {
+      this.#block = new Uint8Array(BLOCK_BYTES);
+      this.#block.set(bytes);
+      this.#pieces.push(this.#block.subarray(0, bytes.length));
+    } else {
+      this.#block = undefined;
+      this.#pieces.push(bytes.slice());
+    }
+  }
+
+  /** Drops pieces from the beginning, as long as the rest has at least this many bytes. */
+  dropBefore(bytes: number): void {
+    while (this.#pieces.length > 1 && this.#bytes - this.#pieces[0]!.length >= bytes) {
+      this.#bytes -= this.#pieces.shift()!.length;
+    }
+  }
+
+  join(): Uint8Array {
+    const all = new Uint8Array(this.#bytes);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
 }
 
 function decode(bytes: Uint8Array): string {
