@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withFields } from "../log/format.ts";
+import { type LogLevel, withFields } from "../log/format.ts";
 import { mergeFields } from "../log/value.ts";
 
 /** A longer message is truncated, so that its fields have room. */
@@ -16,13 +16,18 @@ const encoder = new TextEncoder();
 const buffer = new Uint8Array(MAX_LINE_BYTES - encoder.encode(ELLIPSIS).length);
 
 /**
- * Returns a line that is kept: `Importing file=orders.csv rows=12`.
+ * Returns a line that is kept: `Importing file=orders.csv rows=12`, `WARN Row skipped row=3`. Of most lines the level is `info`.
  *
  * @param bound the fields of `log.with(…)`
  * @param fields a JavaScript handler may pass any value
  */
-export function keptLine(message: string, bound: Readonly<Record<string, unknown>>, fields: unknown): string {
-  const text = message.slice(0, MAX_MESSAGE_CHARS);
+export function keptLine(
+  level: LogLevel,
+  message: string,
+  bound: Readonly<Record<string, unknown>>,
+  fields: unknown,
+): string {
+  const text = (level === "info" ? "" : `${level.toUpperCase()} `) + message.slice(0, MAX_MESSAGE_CHARS);
   const merged = mergeFields(bound, fields);
   return cutBytes(withFields(text, merged, { color: false, maxChars: MAX_LINE_BYTES }));
 }

@@ -271,7 +271,7 @@ export class RunningJob {
     const write = (level: "debug" | "info" | "warn" | "error"): Log[typeof level] => (message, fields) => {
       if (!this.logs(level)) return;
       const text = asText(message);
-      this.#lines = [...(this.#lines ?? []).slice(1 - MAX_LINES), keptLine(text, bound, fields)];
+      this.#lines = [...(this.#lines ?? []).slice(1 - MAX_LINES), keptLine(level, text, bound, fields)];
       log[level](text, fields);
     };
     return {

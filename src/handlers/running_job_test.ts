@@ -16,10 +16,10 @@ Deno.test("adds the job's fields to each line of its log, and keeps the last lin
     { level: "info", message: "first", fields: { ...fields, n: 1 } },
     { level: "warn", message: "second", fields: { ...fields, part: 2 } },
   ]);
-  assertEquals(job.lastLine, "second part=2");
-  assertEquals(job.lastLines, ["first n=1", "second part=2"]);
+  assertEquals(job.lastLine, "WARN second part=2");
+  assertEquals(job.lastLines, ["first n=1", "WARN second part=2"]);
   for (let i = 1; i <= 30; i++) job.context.log.debug(`line ${i}`);
-  assertEquals(job.lastLines, Array.from({ length: 20 }, (_, i) => `line ${i + 11}`));
+  assertEquals(job.lastLines, Array.from({ length: 20 }, (_, i) => `DEBUG line ${i + 11}`));
 });
 
 Deno.test("keeps the fields of its last lines, in at most 500 bytes each", () => {

@@ -46,13 +46,13 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([away?.result, away?.progress, away?.lastLine], [3, "50 percent", "half way part=1 a=1"]);
 
     const flaky = await bench.push("Flaky", []);
-    assertEquals((await bench.client.result(flaky))?.log, ["try 3", "it will not do"]);
+    assertEquals((await bench.client.result(flaky))?.log, ["try 3", "WARN it will not do"]);
     const tries = (await jobs(["show", flaky, "--store", bench.url])).stdout;
     assertMatch(
       tries,
       /^attempts +1\. \S+Z after \d+ms RangeError: no luck 1\n +2\. \S+Z after \d+ms RangeError: no luck 2$/m,
     );
-    assertMatch(tries, /^log +try 3\n +it will not do$/m);
+    assertMatch(tries, /^log +try 3\n +WARN it will not do$/m);
 
     const gone = await bench.client.result(await bench.push("Gone", []));
     assertEquals([gone?.state, gone?.error?.class, gone?.error?.message], ["failed", "TypeError", "no way"]);

@@ -210,7 +210,7 @@ function ownLines(
   output: readonly string[] | undefined,
 ): readonly string[] | undefined {
   if (lines === undefined || output === undefined) return lines;
-  const printed = new Set(output.map((line) => keptLine(line, {}, undefined)));
+  const printed = new Set(output.map((line) => keptLine("info", line, {}, undefined)));
   const own = lines.filter((line) => !printed.has(line));
   return own.length === 0 ? undefined : own;
 }
