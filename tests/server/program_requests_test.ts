@@ -3,6 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import type { JobsProcess } from "../support/process.ts";
+import { requireTool } from "../support/tools.ts";
 
 /** Starts a worker that performs class `Program` with this shell script. In it, `$step` is `jobs step`. */
 async function serve(bench: Bench, script: string): Promise<JobsProcess> {
@@ -40,6 +41,28 @@ echo "{\\"alone\\":\\"$alone\\",\\"member\\":\\"$member\\",\\"again\\":\\"$again
   assertEquals(JSON.parse(await payloadOf(again!)).class, "Once", "the duplicate printed nothing");
   const batch = (await bench.store.batches.read({ ids: [id] })).batches[0]!;
   assertEquals([batch.total, batch.state], [2, "running"]);
+});
+
+Deno.test("a program that closes its side of the connection after a request receives the reply", async () => {
+  requireTool("python3");
+  await using bench = await Bench.open();
+  const script = `
+import json, os, socket
+def request(kind, **fields):
+    with socket.socket(socket.AF_UNIX) as worker:
+        worker.connect(os.environ["JOBS_SOCKET"])
+        worker.sendall(json.dumps({"kind": kind, "token": os.environ["JOBS_TOKEN"], **fields}).encode() + b"\\n")
+        worker.shutdown(socket.SHUT_WR)
+        return json.loads(worker.makefile().readline() or '"closed"')
+pushed = [request("push", job=json.dumps({"class": "Later", "args": [i], "in": "1h"})) for i in range(20)]
+stored = request("cursor", name="rows", cursor="20")
+print(json.dumps([*pushed, stored, request("cursor", name="rows")]))`;
+  await using _worker = await serve(bench, `exec python3 -c '${script.replaceAll("'", `'"'"'`)}'`);
+  const jid = await bench.push("Program", []);
+  const replies = (await bench.client.result(jid))?.result as { kind: string; value?: string }[];
+  const jids = replies.slice(0, 20).map(({ value }) => JSON.parse(value!));
+  assertEquals((await bench.store.jobs.find(jids)).length, 20);
+  assertEquals(replies.slice(20), [{ kind: "value" }, { kind: "value", value: "20" }]);
 });
 
 Deno.test("a refused push exits 1 with one line, and the program decides", async () => {

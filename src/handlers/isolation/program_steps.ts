@@ -80,42 +80,43 @@ export class ProgramSteps {
     using connection = new FrameConnection<FromProgram, ToProgram>(socket);
     const part = Promise.withResolvers<unknown>();
     part.promise.catch(() => {}); // the step may have ended without it
-    let isStarted = false;
+    let performing: Promise<unknown> | undefined;
     try {
       await connection.read((frame) => {
         if (frame.kind === "result") endPart(part, frame);
-        else if (!isStarted) {
-          isStarted = true;
-          void this.#perform(connection, frame, part);
-        }
+        else performing ??= this.#perform(connection, frame, part);
       });
     } catch {
       // A frame that isn't JSON: the connection ends.
     }
     endWithoutResult(part);
+    // A program that has sent its last frame may have closed its side only.
+    await performing;
   }
 
+  /** Performs a request. Resolves when the reply is written, or the program is ended instead. Never rejects. */
   async #perform(
     connection: FrameConnection<FromProgram, ToProgram>,
     request: ProgramRequest,
     part: Part,
-  ): Promise<void> {
+  ): Promise<unknown> {
     const session = this.#sessions.get(request.token);
-    if (session === undefined) return connection.send({ kind: "ended" });
+    if (session === undefined) return await connection.deliver({ kind: "ended" });
     session.parts.add(part);
     try {
-      if (isOther(request)) return connection.send(await replyTo(session.job, request));
+      if (isOther(request)) return await connection.deliver(await replyTo(session.job, request));
       const value = await performStep(session.job, parsedRequest(request), ({ attempt, idempotencyKey, signal }) => {
         signal.addEventListener("abort", () => connection.send({ kind: "abort" }), { once: true });
         connection.send({ kind: "run", attempt, idempotencyKey });
         return part.promise;
       });
       const text = value === undefined ? undefined : stringifyLossless(value);
-      connection.send({ kind: "value", ...(text !== undefined && { value: text }) });
+      return await connection.deliver({ kind: "value", ...(text !== undefined && { value: text }) });
     } catch (error) {
       if (error instanceof StepFailed || error instanceof ChildFailed) {
-        connection.send({ kind: "failed", message: error.message });
-      } else session.end(error);
+        return await connection.deliver({ kind: "failed", message: error.message });
+      }
+      session.end(error);
     } finally {
       session.parts.delete(part);
     }
