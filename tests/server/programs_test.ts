@@ -132,17 +132,24 @@ Deno.test("a program ends with its worker, also after kill -9, and begins only u
   assertEquals(new TextDecoder().decode(begun.stdout), "begun\n");
 });
 
-Deno.test("a program that is missing, not executable, or dies causes one clear line each", async () => {
+Deno.test("a program that is missing, not executable, without its folder, or dies causes one clear line each", async () => {
   await using bench = await Bench.open();
   const plain = `${bench.folder}/plain`;
   await Deno.writeTextFile(plain, "", { mode: 0o644 });
+  const cwd = await Deno.makeTempDir({ dir: bench.folder });
   await using _server = await bench.server([], {
     JOBS_EXEC: JSON.stringify([
+      { class: "Folderless", exec: ["true"], retry: 0, cwd },
       { class: "Absent", exec: ["/no/such/program"], retry: 0 },
       { class: "Plain", exec: [plain], retry: 0 },
       { class: "Dies", exec: ["sh", "-c", "kill -SEGV $$"], retry: 0 },
     ]),
   });
+  await Deno.remove(cwd);
+  assertEquals(await dead(bench, await bench.push("Folderless", [])), [
+    "ProgramFailed",
+    `Program "true" cannot be started: folder "${cwd}" not found`,
+  ]);
   assertEquals(await dead(bench, await bench.push("Absent", [])), [
     "ProgramFailed",
     `Program "/no/such/program" cannot be started: program not found`,

@@ -18,7 +18,7 @@ import type { Program } from "../../job/program.ts";
 import { setOutput, setProcess } from "../running_context.ts";
 import { endingWithWorker } from "./ending_with_worker.ts";
 import { eachLine, howItEnded, killGroup, readOutput } from "./process_group.ts";
-import { findUser, type ProgramUser } from "./program_user.ts";
+import { findUser, isFolder, type ProgramUser } from "./program_user.ts";
 import { OutputTail, ProgramOutput } from "./program_output.ts";
 import type { ProgramSession, ProgramSteps } from "./program_steps.ts";
 import { ProcessLost } from "./remote_error.ts";
@@ -147,9 +147,12 @@ class ProgramRun {
         detached: true,
       }).spawn();
     } catch (error) {
-      throw new ProgramFailed(`Program "${this.#start.command[0]}" cannot be started: ${startProblem(error)}`, {
-        cause: error,
-      });
+      throw new ProgramFailed(
+        `Program "${this.#start.command[0]}" cannot be started: ${startProblem(error, this.#start)}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -231,7 +234,9 @@ async function feed(stdin: WritableStream<Uint8Array>, text: string, ended: Prom
   }
 }
 
-function startProblem(error: unknown): string {
+function startProblem(error: unknown, { cwd }: Start): string {
+  // The folder existed when the worker started.
+  if (cwd !== undefined && !isFolder(cwd)) return `folder "${cwd}" not found`;
   if (error instanceof Deno.errors.NotFound) return "program not found";
   if (error instanceof Deno.errors.PermissionDenied) return "it is not executable (chmod +x)";
   return (error as Error).message;

@@ -59,7 +59,8 @@ function readText(path: string): string {
   }
 }
 
-function isFolder(path: string): boolean {
+/** Returns whether a folder exists. */
+export function isFolder(path: string): boolean {
   try {
     return Deno.statSync(path).isDirectory;
   } catch {
