@@ -119,6 +119,12 @@ async function assertCantFollow(lab: Lab, why: RegExp): Promise<void> {
     assertEquals([code, stdout], [1, ""]);
     assertMatch(stderr, new RegExp(`^jobs: Worker "${worker.id}" can't follow: ${why.source}`));
   }
+  const { jobs: [{ jid }] } = JSON.parse((await lab.run("list", "running", "--json")).stdout);
+  const { stderr } = await lab.run("cancel", jid);
+  assertMatch(
+    stderr,
+    /^jobs: the process of worker \S+ (has ended|is stopped).*: its cancelled jobs end once its heartbeat/,
+  );
 }
 
 const ONE = ["-c", "1"];

@@ -7,6 +7,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import { getField } from "../../job/raw.ts";
+import { endedProcesses } from "../../processes.ts";
 import { editJids, isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { editJobs } from "../../operator/actions/jobs.ts";
 import { type All, select, type Selected, windowsOf } from "../../operator/actions/selection.ts";
@@ -174,7 +175,7 @@ async function editByJid(
   } else if (isDry) print(`Would ${imperative.toLowerCase()} ${jobCount(changed)}${suffix}`);
   else if (changed > 0 || failures.length === 0) print(`${past} ${jobCount(changed)}${suffix}`);
   if (failures.length === 0) remarkUndo(undoOf(action, jids, before));
-  if (aborted > 0 && !flags.json) await attempt(() => reportAborted(store, aborted, jids));
+  if (aborted > 0 && !flags.json) await attempt(() => reportAborted(store, aborted, jids, before));
   return failures.length === 0 ? 0 : 1;
 }
 
@@ -188,18 +189,32 @@ async function removedText(store: Store, jids: readonly string[], action: JobAct
   }`;
 }
 
-/** Tells when running jobs that were cancelled end, and which of them can't: their workers are blocked. */
-async function reportAborted(store: Store, count: number, jids: readonly string[]): Promise<void> {
-  const it = count === 1 ? "it" : "each";
+/** Tells when running jobs that were cancelled end, and which of them can't: their workers are blocked, or their processes can't run. */
+async function reportAborted(
+  store: Store,
+  count: number,
+  jids: readonly string[],
+  before: readonly Entry[],
+): Promise<void> {
+  const workers = await store.workers.list();
+  const states = endedProcesses(workers.filter(({ id }) => before.some(({ worker }) => worker === id)));
+  for (const [id, state] of states) {
+    const what = state === "ended" ? "has ended without a stop" : "is stopped by a signal";
+    printError(`jobs: the process of worker ${id} ${what}: its cancelled jobs end once its heartbeat has lapsed`);
+  }
+  const running = before.filter(({ worker }) => worker !== undefined && !states.has(worker)).length;
+  const left = states.size === 0 ? count : running;
+  if (left === 0) return;
+  const it = left === 1 ? "it" : "each";
   printError(
-    `jobs: ${jobCount(count, "running")} aborted: ${it} ends when its handler heeds its signal; jobs show ${
+    `jobs: ${jobCount(left, "running")} aborted: ${it} ends when its handler heeds its signal; jobs show ${
       jids.length === 1 ? jids[0] : "JID"
     }`,
   );
-  const workers = (await store.workers.list()).filter(({ work }) =>
+  const runners = workers.filter(({ work }) =>
     work.some(({ payload }) => jids.includes(String(getField(payload, "jid"))))
   );
-  for (const stall of stallsOf(workers)) {
+  for (const stall of stallsOf(runners)) {
     if (stall.is === "blocked") printError(`jobs: ${stallText(stall, systemClock.now())}: ${stallCure(stall)}`);
   }
 }
