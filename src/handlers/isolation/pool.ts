@@ -119,7 +119,7 @@ export class HorsePool {
   async stop(): Promise<void> {
     this.#stop.abort();
     const horses = [...this.#horses];
-    for (const horse of horses) void horse.retire(new ProcessLost("Stopped", "The worker stopped"));
+    for (const horse of horses) void horse.retire(stopped());
     await Promise.all(horses.map((horse) => horse.gone));
   }
 
@@ -127,10 +127,11 @@ export class HorsePool {
   async #take(signal: AbortSignal): Promise<Horse> {
     for (;;) {
       signal.throwIfAborted();
+      if (this.#stop.signal.aborted) throw stopped();
       for (let horse = this.#idle.pop(); horse; horse = this.#idle.pop()) if (horse.alive) return horse;
       const started = await this.#tryHorse();
       if (started) return started;
-      await this.#options.clock.sleep(RESTART_INTERVAL_MS, signal);
+      await this.#options.clock.sleep(RESTART_INTERVAL_MS, AbortSignal.any([signal, this.#stop.signal]));
     }
   }
 
@@ -142,11 +143,12 @@ export class HorsePool {
     this.#idle.push(horse);
   }
 
-  /** Starts a horse; undefined if the machine temporarily lacks resources. */
+  /** Starts a horse; undefined if the machine temporarily lacks resources, or the pool has been stopped. */
   async #tryHorse(): Promise<Horse | undefined> {
     const { log } = this.#options;
     try {
       await checkDescriptors();
+      if (this.#stop.signal.aborted) return undefined;
       const horse = this.#startHorse();
       if (this.#isShort) log.info("Isolated processes can be started again");
       this.#isShort = false;
@@ -201,4 +203,8 @@ export class HorsePool {
       }
     }
   }
+}
+
+function stopped(): ProcessLost {
+  return new ProcessLost("Stopped", "The worker stopped");
 }
