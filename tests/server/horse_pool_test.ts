@@ -1,9 +1,9 @@
 /** The pool of isolated processes, within the process of the test. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { HorsePool } from "../../src/handlers/isolation/pool.ts";
 import { openStore } from "../../src/store/open.ts";
-import { jobContext } from "../support/job.ts";
+import { jobContext, runningJob } from "../support/job.ts";
 import { KeptLog } from "../support/log.ts";
 import { temporaryFolder } from "../support/process.ts";
 
@@ -63,4 +63,42 @@ Deno.test("a process is replaced after this many jobs, and one without a limit n
       await horses.stop();
     }
   }
+});
+
+Deno.test("code that an ended job has left running logs as that job, and reports no progress of the next", async () => {
+  await using store = await openStore("sqlite::memory:");
+  const log = new KeptLog();
+  const options = { modules: [HORSES], store, killAfterMs: 1_000, maxMemoryBytes: 0, maxJobs: 0, clock: systemClock };
+  const horses = new HorsePool({ ...options, log });
+  const jid = "a".repeat(24);
+  const next = runningJob({ class: "AwaitTicks", jid: "b".repeat(24) });
+  try {
+    await assertRejects(() => horses.perform(jobContext({ class: "LeaveRunning", jid })), Error, "ended");
+    await horses.perform(next.context);
+    assertEquals(horses.counts.started, 1);
+  } finally {
+    await horses.stop();
+  }
+  assertEquals(next.lastLines, ["begun"]);
+  assertEquals(next.progress, undefined);
+  for (const message of ["left running", "Unhandled error"]) {
+    const lines = log.lines.filter((line) => line.message === message);
+    assert(lines.length >= 3, message);
+    for (const { fields } of lines) assertEquals([fields.class, fields.jid], ["LeaveRunning", jid]);
+  }
+});
+
+Deno.test("a pool that is stopped while it starts a process leaves none", async () => {
+  await using store = await openStore("sqlite::memory:");
+  const options = { modules: [HORSES], store, killAfterMs: 1_000, maxMemoryBytes: 0, maxJobs: 0, clock: systemClock };
+  const horses = new HorsePool({ ...options, log: new KeptLog() });
+  const starting = horses.start();
+  const performing = assertRejects(
+    () => horses.perform(jobContext({ class: "WhichProcess", payload: { args: ["/dev/null"] } })),
+    Error,
+    "stopped",
+  );
+  await horses.stop();
+  await Promise.all([starting, performing]);
+  assertEquals([horses.counts.started, horses.pids], [0, []]);
 });

@@ -82,6 +82,25 @@ export function Verdict(_ctx, verdict) {
 }
 Verdict.options = { isolate: true };
 
+/** Ends, and leaves code running that logs, reports progress, and rejects a promise. */
+let ticks = 0;
+export function LeaveRunning(ctx) {
+  setInterval(() => {
+    ctx.log.info("left running", { ticks: ++ticks });
+    ctx.progress(ticks, "left running");
+    Promise.reject(new RangeError("left running"));
+  }, 5);
+  throw new Error("ended");
+}
+LeaveRunning.options = { isolate: true, retry: 0 };
+
+/** Ends when the code of {@linkcode LeaveRunning} has run three more times. */
+export async function AwaitTicks(ctx) {
+  ctx.log.info("begun");
+  for (const first = ticks; ticks < first + 3;) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+AwaitTicks.options = { isolate: true, retry: 0 };
+
 /** Runs inline and reads the clock every few milliseconds until it is cancelled. Notes the longest delay. */
 export async function Pulse(ctx, file) {
   while (!ctx.signal.aborted) {

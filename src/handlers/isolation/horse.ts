@@ -234,7 +234,10 @@ export class Horse {
         this.#finish()?.reject(new RemoteError(frame.error));
         break;
       case "log":
-        (work?.job.log ?? this.#options.log)[frame.level](frame.message, frame.fields);
+        (frame.isLate ? this.#options.log : work?.job.log ?? this.#options.log)[frame.level](
+          frame.message,
+          frame.fields,
+        );
         break;
       case "progress":
         work?.job.progress(frame.done, frame.note);

@@ -4,12 +4,13 @@
  *
  * @module
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Client, type ClientOptions } from "../../client/client.ts";
 import type { PushMiddleware } from "../../client/middleware.ts";
 import { systemClock } from "../../clock.ts";
 import { readableError } from "../../job/describe_error.ts";
 import { HandlerMissing } from "../../job/errors.ts";
-import { parsePayload } from "../../job/job.ts";
+import { type Job, parsePayload } from "../../job/job.ts";
 import { readReturned } from "../../job/returned.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import { asJson, asText, mergeFields } from "../../log/value.ts";
@@ -74,6 +75,8 @@ class HorseMain implements AsyncDisposable {
   /** The stop notice for the current job, as the parent sends it. */
   readonly #stopNotice = new StopNotice();
   #job: RunningJob | undefined;
+  /** The job that the running code belongs to, also after its end. */
+  readonly #jobOfCode = new AsyncLocalStorage<RunningJob>();
   #log: Log = new FrameLog((frame) => this.#parent.send(frame), false, {});
 
   constructor(parent: FrameConnection<ToHorse, FromHorse>, openTracing: OpenTracing) {
@@ -87,7 +90,9 @@ class HorseMain implements AsyncDisposable {
     const catchLate = (event: PromiseRejectionEvent | ErrorEvent) => {
       event.preventDefault();
       const error = errorFrame("reason" in event ? event.reason : event.error);
-      (this.#job?.log ?? this.#log).error("Unhandled error", {
+      // An error in the callback of a timer is reported outside of its job.
+      const job = this.#jobOfCode.getStore() ?? this.#job;
+      (job?.log ?? this.#log).error("Unhandled error", {
         error: `${error.class}: ${error.message}`,
         stack: error.stack.join("\n"),
       });
@@ -140,20 +145,23 @@ class HorseMain implements AsyncDisposable {
       const job = parsePayload(payload)!;
       this.#stopNotice.renew();
       const { context } = this.#job = new RunningJob(job, queue, {
-        log: ofJob(this.#log),
+        log: this.#logOf(job, queue),
         client: this.#client,
         registry: this.#registry,
         stopNotice: this.#stopNotice,
         stepRunner: (job) => new StepRunner(job, this.#stepServices),
         streamWriter: (job) => new StreamWriter(job, { clock: systemClock, stream: this.#callable.stream }),
-        onProgress: ({ done, note }) =>
-          this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) }),
+        onProgress: ({ done, note }) => {
+          if (this.#job?.job === job) {
+            this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) });
+          }
+        },
       }, lease);
       const running = this.#job;
       // A module may export other handlers here than in the parent.
       const handler = this.#registry.get(job.class);
       if (handler === undefined) throw new HandlerMissing(job.class, this.#registry.classes());
-      const call = () => handler.perform(context, ...job.args);
+      const call = () => this.#jobOfCode.run(running, () => handler.perform(context, ...job.args));
       const value = await (trace && this.#tracing ? this.#tracing.within(trace, call) : call());
       await running.finishSteps();
       await running.finishStream();
@@ -173,6 +181,17 @@ class HorseMain implements AsyncDisposable {
     } finally {
       this.#job = undefined;
     }
+  }
+
+  /** Returns the log of a job. The parent adds its fields while it runs; code that it has left running logs next to the next job. */
+  #logOf(job: Job, queue: string): Log {
+    const { class: name, jid, attempt } = job;
+    const own = { class: name, jid, queue, attempt };
+    const send = (frame: LogFrame) =>
+      this.#parent.send(
+        this.#job?.job === job ? frame : { ...frame, fields: { ...own, ...frame.fields }, isLate: true },
+      );
+    return ofJob(new FrameLog(send, this.#log.enabled("debug"), {}));
   }
 
   get #stepServices(): StepServices {
@@ -224,13 +243,15 @@ function resultText(value: unknown, { log }: JobContext): string | undefined {
   return text;
 }
 
+type LogFrame = Extract<FromHorse, { kind: "log" }>;
+
 /** Sends log lines to the parent, which adds the fields of the job. */
 class FrameLog implements Log {
-  readonly #send: (frame: FromHorse) => void;
+  readonly #send: (frame: LogFrame) => void;
   readonly #debug: boolean;
   readonly #fields: LogFields;
 
-  constructor(send: (frame: FromHorse) => void, debug: boolean, fields: LogFields) {
+  constructor(send: (frame: LogFrame) => void, debug: boolean, fields: LogFields) {
     this.#send = send;
     this.#debug = debug;
     this.#fields = fields;

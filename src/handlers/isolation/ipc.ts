@@ -75,7 +75,14 @@ export type FromHorse =
   /** The job succeeded. The result is JSON text. */
   | { readonly kind: "done"; readonly result?: string }
   | { readonly kind: "failed"; readonly error: ErrorFrame }
-  | { readonly kind: "log"; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
+  | {
+    readonly kind: "log";
+    readonly level: LogLevel;
+    readonly message: string;
+    readonly fields?: LogFields;
+    /** Code that an ended job has left running logs it: it isn't one of the running job. */
+    readonly isLate?: true;
+  }
   | { readonly kind: "progress"; readonly done: number; readonly note?: string }
   /** The client or the steps of the handler call the store. */
   | StoreCall;
