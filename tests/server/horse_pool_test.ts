@@ -2,7 +2,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { HorsePool } from "../../src/handlers/isolation/pool.ts";
+import { HandlerError } from "../../src/handlers/registry.ts";
 import { openStore } from "../../src/store/open.ts";
+import { until } from "../support/eventually.ts";
 import { jobContext, runningJob } from "../support/job.ts";
 import { KeptLog } from "../support/log.ts";
 import { temporaryFolder } from "../support/process.ts";
@@ -101,4 +103,16 @@ Deno.test("a pool that is stopped while it starts a process leaves none", async 
   await horses.stop();
   await Promise.all([starting, performing]);
   assertEquals([horses.counts.started, horses.pids], [0, []]);
+});
+
+Deno.test("a process that can't load its handlers ends", async () => {
+  await using folder = await temporaryFolder();
+  await using store = await openStore("sqlite::memory:");
+  const module = `${folder.path}/broken.js`;
+  await Deno.writeTextFile(module, `throw new Error("broken");`);
+  const options = { modules: [module], store, killAfterMs: 1_000, maxMemoryBytes: 0, maxJobs: 0, clock: systemClock };
+  const horses = new HorsePool({ ...options, log: new KeptLog() });
+  await assertRejects(() => horses.perform(jobContext()), HandlerError, "cannot be loaded: Error: broken");
+  await until(() => horses.pids.length === 0, "the process has ended");
+  await horses.stop();
 });

@@ -248,8 +248,9 @@ export class Horse {
       case "ready":
         if (frame.refused === undefined) this.#ready.resolve();
         else {
-          this.#dead = true;
-          this.#ready.reject(new HandlerError(frame.refused));
+          const error = new HandlerError(frame.refused);
+          this.#ready.reject(error);
+          this.kill(error);
         }
         break;
     }
