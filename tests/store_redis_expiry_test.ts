@@ -30,6 +30,7 @@ const EXPIRING = [
   "jobs:throttle:",
   "jobs:unique-of:",
   "jobs:unique:",
+  "jobs:waited:",
   "jobs:waiting",
   "s-signals",
   "stat:failed:",

@@ -108,13 +108,13 @@ Deno.test("redis: a signal, the end of a child and a wake reach a job whose JSON
   await using redis = await startRedis();
   await using store = await openStore(redis.url);
   const worker = await register(store);
-  for (const jid of [JID, "order/7 \\u00e9 b"]) {
+  for (const [i, jid] of [JID, "order/7 \\u00e9 b"].entries()) {
     for (const end of ["signal", "wake", "child"] as const) {
       await redis.cli("LPUSH", "queue:default", `{"class": "A", "args": [], "jid": "${jid}"}`);
       const [lease] = await takeUpTo(store, worker, 1);
       const real = JSON.parse(`"${jid}"`);
       const step = { worker, token: lease!.token, jid: real };
-      const child = job(2, { queue: "other" });
+      const child = job(2 + i, { queue: "other" });
       const about = end === "child" ? `"kind":"child","child":"c"` : `"kind":"wait","key":"k"`;
       await store.steps.wait(step, {
         ...{ name: "w", about, forMs: HOUR_MS },

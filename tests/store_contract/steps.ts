@@ -90,6 +90,25 @@ export const steps: Cases = {
     assertEquals(await stateOf(), "succeeded");
   },
 
+  "a repeated wait for a child whose step was deleted meanwhile pushes no second child, and the job is due at once":
+    async (
+      open,
+    ) => {
+      await using t = await open();
+      const lease = await running(t);
+      const about = `"kind":"child","child":"${jid(9)}"`;
+      const wait = { name: "ship", about, forMs: HOUR_MS, child: job(9, { queue: "other" }) };
+      const first = await t.store.steps.wait(lease, wait);
+      assertEquals(await t.store.steps.clear(jid(1), ["ship"]), 1);
+      const again = await t.store.steps.wait(lease, wait);
+      assertEquals([first, again].map((reply) => readStep("ship", reply!.record).state), ["waiting", "waiting"]);
+      assertEquals(await t.store.steps.read(jid(1)), []);
+      const children = await takeUpTo(t.store, lease.worker, 2, ["other"]);
+      assertEquals(children.map(({ payload }) => getField(payload, "jid")), [jid(9)]);
+      await goToSleep(t.store, lease);
+      assertEquals((await t.store.jobs.promote(10)).moved, 1);
+    },
+
   "a dead job receives no signal, and waits for it again once it is retried": async (open) => {
     for (const way of ["kill", "bury"] as const) {
       await using t = await open();

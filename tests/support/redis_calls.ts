@@ -391,42 +391,42 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   stepWait: [
     call(
-      `${LEASES} jobs:steps:j`,
-      `0 ${TOKEN} j v "kind":"wait","key":"l" 1000 0 l 8 "" "" "" ""`,
+      `${LEASES} jobs:steps:j jobs:waited:c`,
+      `0 ${TOKEN} j v "kind":"wait","key":"l" 1000 0 l 8 "" "" "" "" 60000`,
       LEASED,
     ),
     call(
-      `${LEASES} jobs:steps:j`,
-      `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`,
+      `${LEASES} jobs:steps:j jobs:waited:c`,
+      `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" "" 60000`,
       [
         ...LEASED,
         ...ASLEEP,
       ],
     ),
     call(
-      `${LEASES} jobs:steps:j`,
-      `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`,
+      `${LEASES} jobs:steps:j jobs:waited:c`,
+      `0 ${TOKEN} j v "kind":"wait","key":"k" 1000 0 k 8 "" "" "" "" 60000`,
       [
         ...LEASED,
         `RPUSH jobs:signals:k 1·0 ${LATER}·1`,
       ],
     ),
     call(
-      `${LEASES} jobs:steps:j`,
-      `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default|g ${payload("c")} "" ""`,
+      `${LEASES} jobs:steps:j jobs:waited:c`,
+      `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default|g ${payload("c")} "" "" 60000`,
       [
         ...LEASED,
         ...GROUPS,
       ],
     ),
     call(
-      `${LEASES} jobs:steps:j`,
-      `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default ${payload("c")} "" 1000`,
+      `${LEASES} jobs:steps:j jobs:waited:c`,
+      `0 ${TOKEN} j v "kind":"child","child":"c" 1000 0 "" 8 default ${payload("c")} "" 1000 60000`,
       LEASED,
     ),
     call(
-      `${LEASES} jobs:steps:j`,
-      `0 ${TOKEN} j w "kind":"wait","key":"k" 1000 0 k 8 "" "" "" ""`,
+      `${LEASES} jobs:steps:j jobs:waited:c`,
+      `0 ${TOKEN} j w "kind":"wait","key":"k" 1000 0 k 8 "" "" "" "" 60000`,
       [
         ...LEASED,
         ...ASLEEP,

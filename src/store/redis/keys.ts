@@ -196,6 +196,11 @@ export function signalledKey(id: string): string {
   return `jobs:signalled:${id}`;
 }
 
+/** Ours: a child job was pushed, kept while its push may be sent again (string). */
+export function waitedKey(child: string): string {
+  return `jobs:waited:${child}`;
+}
+
 /** Ours: the audit log (stream). */
 export const AUDIT = "jobs:audit";
 

@@ -21,7 +21,7 @@ import {
 } from "../port/steps.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 import { type Context, keepReplyMs } from "./context.ts";
-import { leasesKey, signalledKey, stepsKey, WAITING, waitingKey } from "./keys.ts";
+import { leasesKey, signalledKey, stepsKey, waitedKey, WAITING, waitingKey } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
 import { StepWrites } from "./step_writes.ts";
 
@@ -43,6 +43,7 @@ export function stepsPart(context: Context): StepStore {
       const reply = await client.run(SCRIPTS.stepWait, {
         leases: leasesKey(worker),
         steps: stepsKey(jid),
+        done: waitedKey(child?.jid ?? ""),
         now: offset(),
         token,
         jid,
@@ -56,6 +57,7 @@ export function stepsPart(context: Context): StepStore {
         payload: child?.payload,
         at: child?.at,
         delayMs: child?.delayMs === undefined ? undefined : Math.round(child.delayMs),
+        keepMs: keepReplyMs(context),
       }) as [string, string] | null;
       return reply === null ? undefined : { record: reply[0], leftMs: Number(reply[1]) };
     },

@@ -71,6 +71,12 @@ function* begin(
   if (key !== undefined) yield lock(`signal:${key}`);
   const until = Math.round(now + forMs);
   const waiting = waitingRecord(about, until, waitBegins(now, after));
+  if (child !== undefined) {
+    // The child is there, but not the step: this call has run, its reply was lost, and an operator has deleted the step. The job is due
+    // then, and begins another child.
+    const [pushed] = yield query("SELECT 1 AS one FROM job WHERE jid = ?1", [child.jid]);
+    if (pushed !== undefined) return { record: waiting, leftMs: forMs };
+  }
   const [kept] = key === undefined ? [] : yield query(
     "DELETE FROM signal WHERE id = (SELECT min(id) FROM signal WHERE key = ?1 AND expires > ?2) RETURNING data",
     [key, now],

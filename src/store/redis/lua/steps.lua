@@ -234,16 +234,18 @@ for place, step in ipairs(steps) do
 end
 return result
 
---- script stepWait(leases, steps; now, token, jid, name, about, forMs, after, key, wire, queue, payload, at, delayMs): job addMember groups steps
+--- script stepWait(leases, steps, done; now, token, jid, name, about, forMs, after, key, wire, queue, payload, at, delayMs, keepMs): job addMember groups steps
 -- Begins or continues a wait of a job, under its lease.
 --
 -- leases   jobs:leases:WORKER
 -- steps    jobs:steps:JID
+-- done     jobs:waited:JID of its child job
 -- about    JSON members of the record
 -- after    when the job's last step began
 -- key      that of its signal, "" for none
 -- wire     7 or 8
 -- queue    that of its child job, "" for none; its payload, and when it is due ("" for now): at or in delayMs
+-- keepMs   how long this call may be repeated
 -- Result   its record, ms until it times out; false if the worker has lost the lease
 -- O(1), and O(log M) for a scheduled child, with M members of `schedule`
 
@@ -275,6 +277,9 @@ if queue ~= '' then
 end
 local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f', now + forMs, math.max(now, after + 1)) ..
   (about == '' and '' or ',' .. about) .. '}'
+-- The child is there, but not the step: this call has run, its reply was lost, and an operator has deleted the step. The job is due
+-- then, and begins another child.
+if queue ~= '' and call('EXISTS', done) == 1 then return { waiting, string.format('%.0f', forMs) } end
 if key ~= '' then
   local kept = call('LPOP', 'jobs:signals:' .. key)
   while kept do
@@ -292,6 +297,7 @@ call('HSET', steps, name, waiting)
 apart(countWait, now, waiting)
 
 if queue ~= '' then
+  call('SET', done, '1', 'PX', keepMs)
   local due = delayMs ~= '' and now + delayMs or tonumber(at) or now
   if due <= now then
     local enqueuedAt = wire == '8' and string.format('%.0f', now) or string.format('%.3f', now / 1000)
