@@ -18,6 +18,8 @@ export interface PrivateSocketOptions {
 
 export interface PrivateSocket {
   readonly address: string;
+  /** Whether its file is gone: a logout or a cleanup of old files has deleted it, and no process can connect. */
+  readonly isGone: boolean;
   /** Closes it, and deletes its folder. Open connections stay. */
   close(): void;
 }
@@ -62,6 +64,9 @@ function openIn(
   const opened = cleanup.move();
   return {
     address,
+    get isGone() {
+      return !exists(address);
+    },
     close() {
       try {
         opened.dispose();
@@ -70,6 +75,15 @@ function openIn(
       }
     },
   };
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the folders for the socket's folder, in order of preference. At least one is writable in a container with a read-only root. */

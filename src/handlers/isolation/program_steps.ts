@@ -53,6 +53,7 @@ export class ProgramSteps {
 
   /** Gives a program access to the steps of its job, until the session is disposed. */
   open(job: JobContext, end: (error: unknown) => void): ProgramSession {
+    if (this.#socket?.isGone) this.#close();
     try {
       this.#socket ??= openPrivateSocket((socket) => void this.#serve(socket), this.#options);
     } catch {
@@ -68,11 +69,15 @@ export class ProgramSteps {
         this.#sessions.delete(token);
         // A process that has left the program's group may hold the connection open.
         for (const part of parts) endWithoutResult(part);
-        if (this.#sessions.size > 0) return;
-        this.#socket?.close();
-        this.#socket = undefined;
+        if (this.#sessions.size === 0) this.#close();
       },
     };
+  }
+
+  /** Open connections stay. */
+  #close(): void {
+    this.#socket?.close();
+    this.#socket = undefined;
   }
 
   /** Performs the request of one connection. */

@@ -37,6 +37,20 @@ Deno.test("a program uses the steps of its attempt, and none after the attempt h
   await Deno.remove(root, { recursive: true });
 });
 
+Deno.test("a program uses steps after the socket of those that run was deleted, also with one of them running", async () => {
+  const root = await Deno.makeTempDir({ prefix: "jobs-test-" });
+  const steps = new ProgramSteps({ clock: systemClock, log: new KeptLog(), folders: [root] });
+  {
+    using _first = steps.open(job as unknown as JobContext, () => {});
+    for await (const { name } of Deno.readDir(root)) await Deno.remove(`${root}/${name}`, { recursive: true });
+    using second = steps.open(job as unknown as JobContext, () => {});
+    const { JOBS_SOCKET: address, JOBS_TOKEN: token } = second.variables;
+    assertEquals(await firstReply(address!, token!), "run");
+  }
+  assertEquals(await Array.fromAsync(Deno.readDir(root)), []);
+  await Deno.remove(root, { recursive: true });
+});
+
 Deno.test("a program starts without steps if no socket can be opened", () => {
   const steps = new ProgramSteps({ clock: systemClock, log: new KeptLog(), folders: ["/proc/none"] });
   using session = steps.open(job as unknown as JobContext, () => {});
