@@ -50,6 +50,14 @@ export class RunningContext extends StepMethods implements JobContext {
     throw new TypeError("This context belongs to no running job");
   }
 
+  static continueStream(context: JobContext, from: number): void {
+    if (context instanceof RunningContext) context.#running.useStream().continueAfter(from);
+  }
+
+  static async finishStream(context: JobContext): Promise<void> {
+    if (context instanceof RunningContext) await context.#running.finishStream();
+  }
+
   static lease(context: JobContext): MemberLease | undefined {
     return context instanceof RunningContext ? context.#running.lease : undefined;
   }
@@ -142,6 +150,16 @@ export function stepRelay(context: JobContext): LeaseSteps {
 /** Returns the stream of a job, for its writer in an isolated process. */
 export function streamRelay(context: JobContext): LeaseStream {
   return RunningContext.streamRelay(context);
+}
+
+/** Continues the stream of a job that another process has begun, after this many chunks. */
+export function continueStream(context: JobContext, from: number): void {
+  RunningContext.continueStream(context, from);
+}
+
+/** Writes the rest of the stream of a job that continues in another process. */
+export function finishStream(context: JobContext): Promise<void> {
+  return RunningContext.finishStream(context);
 }
 
 /** Returns the lease of a job, for its isolated process. */

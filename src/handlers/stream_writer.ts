@@ -52,6 +52,22 @@ export interface StreamServices {
   readonly stream: LeaseStream;
 }
 
+/**
+ * Returns the text of a chunk.
+ *
+ * @throws {TypeError} if the chunk isn't JSON, or is too large
+ */
+export function chunkText(chunk: unknown): string {
+  const text = stringifyLossless(chunk);
+  if (text === undefined) {
+    throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON; expected a text or another value`);
+  }
+  if (text.length <= MAX_CHUNK_CHARACTERS) return text;
+  throw new TypeError(
+    `Chunk too large: ${text.length} characters of JSON; expected at most ${MAX_CHUNK_CHARACTERS}: split it`,
+  );
+}
+
 /** Returns a function that creates the writer of a job's stream, for the token of its lease. */
 export function streamWriters(
   { store, worker, clock }: {
@@ -100,21 +116,22 @@ export class StreamWriter {
   }
 
   /**
+   * Continues a stream that another process has begun under the same lease. Call it before the first chunk.
+   *
+   * @param from how many chunks that process has written or dropped
+   */
+  continueAfter(from: number): void {
+    this.#from = from;
+  }
+
+  /**
    * Adds a chunk.
    *
    * @returns a promise that resolves when the buffer has room for the next one
    * @throws {TypeError} if the chunk isn't JSON, is too large, or comes after the end of the handler
    */
   write(chunk: unknown): Promise<void> {
-    const text = stringifyLossless(chunk);
-    if (text === undefined) {
-      throw new TypeError(`Invalid chunk: a ${typeof chunk} isn't JSON; expected a text or another value`);
-    }
-    if (text.length > MAX_CHUNK_CHARACTERS) {
-      throw new TypeError(
-        `Chunk too large: ${text.length} characters of JSON; expected at most ${MAX_CHUNK_CHARACTERS}: split it`,
-      );
-    }
+    const text = chunkText(chunk);
     if (this.#isClosed) throw new TypeError("A chunk comes after its handler has ended; await what writes it");
     if (this.#isGivenUp) return Promise.resolve();
     this.#pending.push(text);

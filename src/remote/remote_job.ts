@@ -4,6 +4,7 @@
  * @module
  */
 import type { JobContext } from "../handlers/context.ts";
+import { continueStream, finishStream } from "../handlers/running_context.ts";
 import { type PartEnd, RemoteStep, type UseAnswer, type UseRequest } from "./remote_step.ts";
 
 /** The answers of this many uses are kept, for requests that are repeated. */
@@ -20,8 +21,11 @@ export class RemoteJob {
   readonly ended: Promise<unknown>;
   readonly #end = Promise.withResolvers<unknown>();
   #isOver = false;
-  /** How many chunks of its stream have arrived. */
-  #streamed = 0;
+  #isLeft = false;
+  /** How many chunks of its stream have arrived, here or at another process; undefined before the first request. */
+  #streamed: number | undefined;
+  /** Resolves when they have been added. */
+  #streaming: Promise<unknown> = Promise.resolve();
   readonly #uses = new Map<number, RemoteStep>();
   /** When it was given to the program, in epoch milliseconds. */
   readonly since: number;
@@ -58,14 +62,33 @@ export class RemoteJob {
   }
 
   /**
-   * Adds chunks to its stream. Resolves when there is room for more.
+   * Adds chunks to its stream, after those of the requests before. Resolves when there is room for more.
    *
    * @param from how many chunks precede these: those of a repeated request that are known are skipped
+   * @returns false if the job has ended, or continues elsewhere, and not all of them were added
    */
-  async stream(from: number, chunks: readonly unknown[]): Promise<void> {
-    const fresh = chunks.slice(Math.max(0, this.#streamed - from));
-    this.#streamed = Math.max(this.#streamed, from + chunks.length);
-    for (const chunk of fresh) await this.job.stream(chunk);
+  stream(from: number, chunks: readonly unknown[]): Promise<boolean> {
+    if (this.#streamed === undefined) continueStream(this.job, from);
+    const before = this.#streaming;
+    const fresh = chunks.slice(Math.max(0, (this.#streamed ?? from) - from));
+    this.#streamed = Math.max(this.#streamed ?? 0, from + chunks.length);
+    const add = async () => {
+      await before;
+      for (const chunk of fresh) {
+        if (this.#isOver || this.#isLeft) return false;
+        await this.job.stream(chunk);
+      }
+      return true;
+    };
+    const added = add();
+    this.#streaming = added.catch(() => {});
+    return added;
+  }
+
+  /** Writes the rest of its stream: its program continues with it at another process. */
+  async leave(): Promise<void> {
+    this.#isLeft = true;
+    await finishStream(this.job);
   }
 
   /** Ends it with a result. */

@@ -18,6 +18,7 @@ import { Registry } from "../handlers/registry.ts";
 import { LeaseLost } from "../job/errors.ts";
 import { type Log, logger } from "../log/log.ts";
 import { Released } from "../steps/errors.ts";
+import { StoreError } from "../store/port/errors.ts";
 import { Launcher } from "../server/launcher.ts";
 import type { Announcer } from "../server/work/announcer.ts";
 import type { Lease } from "../store/port/jobs.ts";
@@ -66,6 +67,8 @@ export class RemoteWorker {
   readonly #store: ServerStore;
   #strays: StrayLeases | undefined;
   readonly #running = new Map<string, RemoteJob>();
+  /** The tokens of jobs that the program has ended, and whose ends aren't stored. */
+  readonly #ending = new Set<string>();
   /** The jobs that the program ran before, by token. */
   #adopted: ReadonlyMap<string, GivenJob> = new Map();
   /** Aborts when all of them have begun. */
@@ -176,6 +179,11 @@ export class RemoteWorker {
     return this.#launcher.dump();
   }
 
+  /** Whether it was left: its program continues with the jobs at another process, or here after its next registration. */
+  get isLeft(): boolean {
+    return this.#isLeft;
+  }
+
   /** Resolves when it has stopped. */
   get finished(): Promise<void> {
     return this.#launcher.finished;
@@ -228,18 +236,26 @@ export class RemoteWorker {
     this.#beats.heard();
     const job = this.#running.get(token);
     if (job === undefined || job.isOver) return false;
-    await job.stream(from, chunks);
-    return true;
+    return await job.stream(from, chunks);
   }
 
-  /** Ends jobs. Returns the tokens of those that are no longer the program's. Resolves when the others are stored. */
+  /**
+   * Ends jobs. Resolves when their ends are stored.
+   *
+   * @returns the tokens of those that are no longer the program's
+   * @throws {StoreError} if this process stops before they are stored
+   */
   async settle(ends: readonly End[]): Promise<readonly string[]> {
     this.#beats.heard();
     const lost: string[] = [];
+    const ended = new Set<string>();
     for (const end of ends) {
       const job = this.#running.get(end.token);
-      if (job === undefined || job.isOver) lost.push(end.token);
+      if (this.#ending.has(end.token)) ended.add(end.token);
+      else if (job === undefined || job.isOver) lost.push(end.token);
       else {
+        ended.add(end.token);
+        this.#ending.add(end.token);
         this.#note(end);
         if (end.end === "succeeded") job.succeed(end.result);
         else job.fail(errorOf(end));
@@ -247,7 +263,11 @@ export class RemoteWorker {
     }
     // The processors learn it in this turn.
     await this.#clock.turn();
-    await this.#launcher.flush();
+    const isStored = await this.#launcher.flush(ended);
+    for (const token of ended) this.#ending.delete(token);
+    if (!isStored && ended.size > 0) {
+      throw new StoreError("unavailable", "The store isn't reachable: the ends of these jobs aren't stored");
+    }
     return lost;
   }
 
@@ -303,6 +323,7 @@ export class RemoteWorker {
     this.#offers.withdraw();
     await this.#clock.turn();
     await this.#launcher.quiet();
+    await Promise.all([...this.#running.values()].map((job) => job.leave()));
     const dead = this.#launcher.die();
     // Their leases are the program's, which no longer ends them here.
     for (const job of this.#running.values()) job.fail(new LeaseLost());
@@ -346,6 +367,8 @@ export class RemoteWorker {
   }
 
   #orders(reports: readonly Report[]): Orders {
+    // Its program has lost no job: the next heartbeat tells it more.
+    if (this.#isLeft) return { aborted: [], lost: [], ...this.state };
     const aborted = [...this.#running.values()].flatMap(({ token, abortedBy, isOver }) =>
       abortedBy === undefined || isOver ? [] : [{ token, reason: abortedBy }]
     );

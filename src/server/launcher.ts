@@ -205,9 +205,14 @@ export class Launcher implements Controls {
     return settler.unsettled > 0 || fetcher.isUnanswered ? undefined : [...fetcher.tokens, ...manager.tokens];
   }
 
-  /** Resolves when the outcomes of all ended jobs are stored. */
-  async flush(): Promise<void> {
-    await this.#components.settler.flush();
+  /**
+   * Resolves when the jobs under these leases have ended, with what they store before their outcomes, and all outcomes are stored; with
+   * false if it has stopped to store them.
+   */
+  async flush(tokens: ReadonlySet<string>): Promise<boolean> {
+    const { manager, settler } = this.#components;
+    await manager.ended(tokens);
+    return await settler.flush();
   }
 
   /**

@@ -4,6 +4,7 @@ import { Client } from "../../src/client/client.ts";
 import { readEnded } from "../../src/job/result.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { followStream } from "../../src/store/ops/streams.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import { until } from "../support/eventually.ts";
 import { interceptStore } from "../support/intercept.ts";
@@ -410,6 +411,7 @@ onBothStores(
         ["step", { worker, token, ...step, result: { end: "snooze" } }, "invalid", "result.in", /for example "5m"/],
         ["step", { worker: other, token, ...step }, "conflict", "token", /leave its handler/],
         ["stream", { worker: other, token, from: 0, chunks: ["a"] }, "conflict", "token", /leave its handler/],
+        ["stream", { worker, token, from: 0, chunks: ["a", "😀".repeat(32_768)] }, "invalid", "chunks[1]", /split it/],
         ["take", { worker: "box:1:00000000000f", take: 1, limit: 1 }, "not_found", "worker", /register again/],
         [
           "register",
@@ -463,4 +465,122 @@ onBothStores("the options of a child or a member are those of a push: unknown on
   assertEquals(await use("child", { giveUpAfter: "1h", fields: { tenant: "acme" }, queue: "low" }), { ends: true });
   const { entries: [child] } = await store.admin.page({ in: "queue", queue: "low" }, { limit: 1 });
   assertEquals(JSON.parse(child!.payload).tenant, "acme");
+});
+
+/** Returns the chunks of a job's stream, shortened, and the numbers of those that are missing as `FROM-TO`. */
+async function chunksOf(store: Store, jid: string): Promise<string[]> {
+  const chunks: string[] = [];
+  const { signal } = new AbortController();
+  for await (const items of followStream(store, jid, { clock: systemClock, after: 0, signal })) {
+    const texts = items.map((item) => "chunk" in item ? JSON.parse(item.chunk) : `${item.gapFrom}-${item.number}`);
+    chunks.push(...texts.map((text) => text.slice(0, 5)));
+  }
+  return chunks;
+}
+
+/** Holds the writes of streams until `release` is called. */
+function holdStreams(store: Store): { store: Store; asked: Promise<void>; release: () => void } {
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const held = interceptStore(store, async ({ verb, pass }) => {
+    if (verb === "streams.append") {
+      asked.resolve();
+      await released.promise;
+    }
+    return await pass();
+  });
+  return { store: held, asked: asked.promise, release: released.resolve };
+}
+
+onBothStores("a stream continues at the next gateway without a lost or repeated chunk", async ({ store }) => {
+  const first = new Server(store);
+  await using second = new Server(store);
+  const worker = await first.register({ registration: 1, taken: 0 });
+  const jid = (await new Client({ store }).push({ class: "Try", args: [] }))!;
+  const { jobs: [job] } = await first.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  const { token } = job;
+  assertEquals(await first.send("stream", { worker, token, from: 0, chunks: ["a", "b"] }), {});
+  assertEquals(await first.send("stream", { worker, token, from: 2, chunks: ["c"] }), {});
+  await first[Symbol.asyncDispose]();
+  await second.register({ registration: 2, running: [job], taken: 1 });
+  // The answer to the last request may have been lost.
+  assertEquals(await second.send("stream", { worker, token, from: 2, chunks: ["c", "d"] }), {});
+  assertEquals(await second.send("stream", { worker, token, from: 4, chunks: ["e"] }), {});
+  await second.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] });
+  assertEquals(await chunksOf(store, jid), ["a", "b", "c", "d", "e"]);
+});
+
+onBothStores("chunks keep their order when a request is repeated that waits for room", async ({ store }) => {
+  const held = holdStreams(store);
+  await using server = new Server(held.store);
+  const worker = await server.register();
+  const jid = (await new Client({ store }).push({ class: "Try", args: [] }))!;
+  const { jobs: [{ token }] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  const large = ["1", "2", "3", "4", "5", "6", "7"].map((name) => name.padEnd(60_000, "."));
+  const request = { worker, token, from: 0, chunks: large };
+  const sent = [server.send("stream", request)];
+  await held.asked;
+  sent.push(server.send("stream", request));
+  sent.push(server.send("stream", { worker, token, from: large.length, chunks: ["8"] }));
+  await server.send("heartbeat", { worker, running: [{ token }], taken: 1 });
+  held.release();
+  assertEquals(await Promise.all(sent), [{}, {}, {}]);
+  await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] });
+  assertEquals(await chunksOf(store, jid), ["1....", "2....", "3....", "4....", "5....", "6....", "7....", "8"]);
+});
+
+onBothStores("the end of a job is answered when it is stored, after the rest of its stream", async ({ store }) => {
+  const held = holdStreams(store);
+  await using server = new Server(held.store);
+  const worker = await server.register();
+  const jid = (await new Client({ store }).push({ class: "Try", args: [] }))!;
+  const { jobs: [{ token }] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  await server.send("stream", { worker, token, from: 0, chunks: ["a"] });
+  await held.asked;
+  const settle = async () => {
+    const answer = await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] });
+    return [answer, (await store.results.read({ jids: [jid] })).records.length];
+  };
+  const settled = Promise.all([settle(), settle()]);
+  await server.send("heartbeat", { worker, running: [{ token }] });
+  held.release();
+  assertEquals(await settled, [[{ lost: [] }, 1], [{ lost: [] }, 1]]);
+});
+
+onBothStores(
+  "the end of a job that its gateway leaves before it is stored counts at the next one",
+  async ({ store }) => {
+    const held = holdStreams(store);
+    const first = new Server(held.store);
+    await using second = new Server(store);
+    const worker = await first.register({ registration: 1, taken: 0 });
+    const jid = (await new Client({ store }).push({ class: "Try", args: [] }))!;
+    const { jobs: [job] } = await first.send("take", { worker, take: 1, limit: 1, wait: 30 });
+    const { token } = job;
+    await first.send("stream", { worker, token, from: 0, chunks: ["a"] });
+    await held.asked;
+    const outcomes = [{ token, end: "succeeded", result: 1 }];
+    const settling = first.send("settle", { worker, outcomes });
+    const stopped = first[Symbol.asyncDispose]();
+    await second.register({ registration: 2, running: [job], taken: 1 });
+    held.release();
+    assertEquals((await settling).error?.code, "unavailable");
+    assertEquals(await second.send("settle", { worker, outcomes }), { lost: [] });
+    await stopped;
+    const { records } = await store.results.read({ jids: [jid] });
+    assertEquals(records.map((record) => readEnded(record).result), [1]);
+  },
+);
+
+onBothStores("a gateway that leaves a worker doesn't answer that its jobs are lost", async ({ store }) => {
+  await using server = new Server(store);
+  const worker = await server.register({ registration: 1, taken: 0 });
+  await new Client({ store }).push({ class: "Try", args: [] });
+  const { jobs: [job] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  const { token } = job;
+  const waiting = server.send("heartbeat", { worker, running: [{ token }], taken: 1, wait: "30s" });
+  assertEquals(await server.register({ registration: 2, running: [job], taken: 1 }), worker);
+  const { aborted, lost } = await waiting;
+  assertEquals([aborted, lost], [[], []]);
+  assertEquals(await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] }), { lost: [] });
 });

@@ -81,6 +81,11 @@ export class Manager {
     return this.#all().flatMap(({ token }) => token ?? []);
   }
 
+  /** Resolves when the attempts under these leases have ended, and their outcomes wait to be stored. */
+  async ended(tokens: ReadonlySet<string>): Promise<void> {
+    await Promise.all(this.#all().flatMap((processor) => processor.ended(tokens) ?? []));
+  }
+
   /** Aborts jobs that another worker has now. Returns their jids. */
   lose(tokens: ReadonlySet<string>, reason: Error): string[] {
     const losing = this.#all().filter(({ token }) => token !== undefined && tokens.has(token));

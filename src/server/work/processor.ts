@@ -41,6 +41,8 @@ export class Processor implements Component {
   #attempt: Attempt | undefined;
   /** Aborts when the current attempt has ended. Created only when an attempt is aborted. */
   #ended: AbortController | undefined;
+  /** Resolves when the current attempt has ended. Created only for {@linkcode ended}. */
+  #over: PromiseWithResolvers<void> | undefined;
   #loop: Promise<void> | undefined;
 
   constructor(number: number, services: ProcessorServices, kind = "processor") {
@@ -59,6 +61,12 @@ export class Processor implements Component {
   /** The token of the current attempt's lease, while this worker holds it. */
   get token(): string | undefined {
     return this.#attempt?.leaseState === "held" ? this.#attempt.lease.token : undefined;
+  }
+
+  /** Resolves when the attempt under one of these leases has ended, and its outcome waits to be stored; undefined if it runs none. */
+  ended(tokens: ReadonlySet<string>): Promise<void> | undefined {
+    if (this.#attempt === undefined || !tokens.has(this.#attempt.lease.token)) return undefined;
+    return (this.#over ??= Promise.withResolvers()).promise;
   }
 
   start(): void {
@@ -301,6 +309,8 @@ export class Processor implements Component {
     this.#attempt = undefined;
     this.#ended?.abort();
     this.#ended = undefined;
+    this.#over?.resolve();
+    this.#over = undefined;
     if (attempt.leaseState === "settled") return elapsed;
     const fields = () => jobFields(this.name, job, elapsed);
     // The manager returns it, and logs that.

@@ -94,9 +94,10 @@ export class Settler {
     this.#wake.ring();
   }
 
-  /** Resolves when every outcome is stored, or after {@linkcode abandon}. */
-  async flush(): Promise<void> {
+  /** Resolves when every outcome is stored; with false after {@linkcode abandon}. */
+  async flush(): Promise<boolean> {
     while (this.#flushing) await this.#flushing;
+    return !this.#abandoned;
   }
 
   /** Stops retrying. Jobs whose outcomes are not stored stay leased, and run again when this worker has deregistered or is offline. */

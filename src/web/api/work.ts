@@ -8,6 +8,7 @@ import type { JobRequest } from "../../client/client.ts";
 import type { HandlerOptions } from "../../handlers/handler.ts";
 import { meantOption } from "../../job/option_names.ts";
 import { HandlerError } from "../../handlers/registry.ts";
+import { chunkText } from "../../handlers/stream_writer.ts";
 import { suspicionLevel } from "../../job/suspicion.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import { checkQueueScope } from "../../operator/actions/scope.ts";
@@ -95,7 +96,8 @@ export const workRoutes: readonly ApiRoute[] = [
       if (outcomes.length > shapes.MAX_SETTLED) {
         throw new HttpError(413, `Too many outcomes; expected at most ${shapes.MAX_SETTLED} in a request`, "outcomes");
       }
-      return { lost: await workerOf(more, worker).settle(outcomes.map((end, i) => endOf(end, `outcomes[${i}]`))) };
+      const ends = outcomes.map((end, i) => endOf(end, `outcomes[${i}]`));
+      return { lost: await ask(more, worker, (owner) => owner.settle(ends)) };
     },
   }),
   route({
@@ -118,7 +120,8 @@ export const workRoutes: readonly ApiRoute[] = [
     run: async ({ worker, token, call, result, progress, log, ...given }, more) => {
       const report = { token, ...(progress && { progress }), ...(log && { log }) };
       const request = await permitted(given, more);
-      const answer = await workerOf(more, worker).use(report, call, request, result && endOf(result, "result"));
+      const part = result && endOf(result, "result");
+      const answer = await ask(more, worker, (owner) => owner.use(report, call, request, part));
       if (answer === undefined) throw lost(token);
       return answer;
     },
@@ -130,7 +133,8 @@ export const workRoutes: readonly ApiRoute[] = [
     gives: object("", {}),
     waits: true,
     run: async ({ worker, token, from, chunks }, more) => {
-      if (await workerOf(more, worker).stream(token, from, chunks)) return {};
+      for (const [i, chunk] of chunks.entries()) checkChunk(chunk, `chunks[${i}]`);
+      if (await ask(more, worker, (owner) => owner.stream(token, from, chunks))) return {};
       throw lost(token);
     },
   }),
@@ -220,9 +224,31 @@ function endOf<E extends { readonly end: string; readonly in?: number }>(
   return { ...end, ...(delayMs !== undefined && { delayMs }) };
 }
 
+/** @throws {Refused} if a chunk of a stream is too large */
+function checkChunk(chunk: unknown, at: string): void {
+  try {
+    chunkText(chunk);
+  } catch (error) {
+    throw new Refused("invalid", `${at}: ${(error as Error).message}`, { field: at });
+  }
+}
+
 /** A visitor without a login has no name. */
 function ownerOf({ by, name }: Visitor): { readonly owner?: string } {
   return by === "token" ? { owner: name } : {};
+}
+
+/**
+ * Asks a worker about its jobs. One that is left meanwhile has lost them, but not its program: that continues with them at its next
+ * registration, and repeats the request.
+ *
+ * @throws {HttpError} if there is no such worker, or it was left
+ */
+async function ask<T>(more: More, id: string, about: (owner: RemoteWorker) => Promise<T>): Promise<T> {
+  const owner = workerOf(more, id);
+  const answer = await about(owner);
+  if (owner.isLeft) throw new HttpError(503, `Worker "${id}" was left by this server meanwhile; try again`);
+  return answer;
 }
 
 /** @throws {HttpError} if there is no such worker, or another user's */
