@@ -151,7 +151,7 @@ export class StreamWriter {
   async finish(): Promise<void> {
     this.#isClosed = true;
     this.#hurry.abort();
-    if (this.#writing === undefined) return;
+    if (this.#writing === undefined || this.#isGivenUp) return;
     const over = new AbortController();
     const isLate = await Promise.race([
       this.#writing.then(() => false),
@@ -185,8 +185,11 @@ export class StreamWriter {
       const from = this.#from;
       const chunks = this.#takeChunks();
       try {
-        if (!await this.#append({ attempt, from, chunks })) this.#job.abort(new LeaseLost());
-        else if (!this.#isLarge && !this.#isClosed) await this.#pause();
+        if (!await this.#append({ attempt, from, chunks })) {
+          // The job may have been aborted for another reason before.
+          this.#giveUp();
+          this.#job.abort(new LeaseLost());
+        } else if (!this.#isLarge && !this.#isClosed) await this.#pause();
       } catch (error) {
         this.#giveUp();
         this.#job.log.warn("Stream not stored", { jid: this.#job.jid, error: (error as Error).message });
