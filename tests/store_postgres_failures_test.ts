@@ -64,6 +64,16 @@ Deno.test("a host that closes connections at once is reported, and the next one 
   await other.close();
 });
 
+Deno.test("an error of the system when it connects isn't one of the statement", async () => {
+  // As too few descriptors or ports: the server hasn't seen the statement.
+  const client = await Client.create(parseAddress(`postgres:///postgres?host=/tmp/${"long".repeat(50)}`), {
+    waitMs: 100,
+  });
+  const error = await assertRejects(() => client.run("SELECT 1"), StoreError, "is not available: connect EINVAL");
+  assertEquals(error.code, "unavailable");
+  await client.close();
+});
+
 Deno.test("a client that stands still in a transaction holds up no other one, and repeats it", async () => {
   const [still, other] = [await connect(postgres.url()), await connect(postgres.url())];
   const lock = "SELECT pg_advisory_xact_lock(7)";

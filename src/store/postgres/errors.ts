@@ -51,8 +51,9 @@ export type Failure =
 export function failureOf(error: unknown): Failure {
   const code = codeOf(error);
   if (code === undefined) return "failed";
-  if (NOT_CONNECTED.has(code) || code === READ_ONLY) return "again";
-  if (CONNECTION_LOST.has(code)) return "unknown";
+  const call = systemCallOf(error);
+  if (NOT_CONNECTED.has(code) || code === READ_ONLY || call === "connect" || call === "getaddrinfo") return "again";
+  if (CONNECTION_LOST.has(code) || call !== undefined) return "unknown";
   if (code === "0A000") return messageOf(error).includes("cached plan") ? "repeat" : "failed";
   return REPEAT.has(code) || code === CANCELLED ? "repeat" : "failed";
 }
@@ -134,6 +135,12 @@ export function isOutcomeUnknown(error: unknown): boolean {
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : undefined;
+}
+
+/** Returns the call of the system that failed, such as `connect`: there are no descriptors or no ports left, for example. */
+function systemCallOf(error: unknown): string | undefined {
+  const call = (error as { syscall?: unknown } | null)?.syscall;
+  return typeof call === "string" ? call : undefined;
 }
 
 function messageOf(error: unknown): string {
