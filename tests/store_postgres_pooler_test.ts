@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import driver from "postgres";
 import { systemClock } from "../src/clock.ts";
 import { openStore } from "../src/store/open.ts";
@@ -47,6 +47,32 @@ for (const connections of [1, 3]) {
     assertEquals(messages.filter((message) => !message.startsWith(UNPREPARED)), []);
   });
 }
+
+Deno.test("a transaction for which a pooler has no connection to the server isn't waited for endlessly", async () => {
+  await using pooler = await startPooler(postgres, 1);
+  const url = postgres.url("postgres", pooler.port);
+  const other = driver(url, { max: 1, prepare: false, fetch_types: false });
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const { promise: hasBegun, resolve: begun } = Promise.withResolvers<void>();
+  const holding = other.begin(async (one) => {
+    await one`SELECT 1`;
+    begun();
+    await held;
+  });
+  await hasBegun;
+  const client = await Client.create(parseAddress(url), { waitMs: 100, replyTimeoutMs: 300 });
+  const ask = () => client.transaction("1 AS one", (query) => query("SELECT 2 AS two", []));
+  let answer: unknown;
+  void ask().then((rows) => answer = rows, (error) => answer = error);
+  // The pooler accepts its login.
+  await until(() => answer !== undefined, () => "it is given up");
+  assertMatch(String(answer), /is not available: no reply for 300 ms/);
+  release();
+  await holding;
+  assertEquals((await ask())[0]!.two, 2);
+  await client.close();
+  await other.end();
+});
 
 Deno.test("a worker behind a pooler runs jobs of groups and of SQL, and warns that notifications don't arrive", async () => {
   await using pooler = await startPooler(postgres, 3);

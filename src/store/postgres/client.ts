@@ -307,7 +307,11 @@ export class Client {
   }
 
   #createSessions(): Sessions {
-    return new Sessions((onclose) => this.#createPool({ max: 1, onclose }), MAX_SESSIONS);
+    return new Sessions({
+      create: (onclose) => this.#createPool({ max: 1, onclose }),
+      answered: (answer) => this.#answered(answer),
+      most: MAX_SESSIONS,
+    });
   }
 
   #createPool(options: Partial<PoolOptions> = {}): Pool {

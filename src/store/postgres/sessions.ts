@@ -23,8 +23,19 @@ interface One {
   isLost: boolean;
 }
 
+/** Options of {@linkcode Sessions}. */
+export interface SessionOptions {
+  /** Returns a pool of one connection. */
+  readonly create: (onclose: () => void) => Pool;
+  /** Returns an answer. Without one, it fails after a while. */
+  readonly answered: <T>(answer: PromiseLike<T>) => Promise<T>;
+  /** How many there are at once. */
+  readonly most: number;
+}
+
 export class Sessions {
-  readonly #create: (onclose: () => void) => Pool;
+  readonly #create: SessionOptions["create"];
+  readonly #answered: SessionOptions["answered"];
   readonly #most: number;
   readonly #free: One[] = [];
   /** Those that wait for a free one. */
@@ -33,12 +44,9 @@ export class Sessions {
   #count = 0;
   #isClosed = false;
 
-  /**
-   * @param create returns a pool of one connection
-   * @param most how many there are at once
-   */
-  constructor(create: (onclose: () => void) => Pool, most: number) {
+  constructor({ create, answered, most }: SessionOptions) {
     this.#create = create;
+    this.#answered = answered;
     this.#most = most;
   }
 
@@ -83,7 +91,8 @@ export class Sessions {
     });
     const one: One = { pool, lost, isLost: false };
     try {
-      await pool.unsafe("SELECT 1");
+      // A pooler accepts the login by itself, and this statement waits for the server.
+      await this.#answered(pool.unsafe("SELECT 1"));
       return one;
     } catch (error) {
       this.#end(one);
