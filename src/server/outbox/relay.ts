@@ -181,9 +181,6 @@ export class Relay implements LoopBody<RelayResult> {
     const { log, clock } = this.#options;
     if (++this.#failures > 1) return;
     this.#countedAt = -Infinity;
-    // The driver doesn't listen again after a longer outage.
-    void this.#stopListening?.();
-    this.#stopListening = undefined;
     this.#record = { ...this.#record, error: message, since: clock.now() };
     log.warn("Outbox failed, retrying", { error: message });
   }

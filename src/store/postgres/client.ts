@@ -16,6 +16,7 @@ import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
 import { failureOf, isCancelled, isReadOnly, isUnprepared, translate, unanswered } from "./errors.ts";
 import { Hosts } from "./hosts.ts";
+import { listen, type Listening } from "./listening.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, rowsIn, send } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
 import { encode } from "./values.ts";
@@ -27,13 +28,6 @@ export interface Query {
   script(text: string): Promise<void>;
 }
 
-/** A connection that listens. */
-export interface Listening {
-  /** Resolves when it does. */
-  readonly ready: Promise<unknown>;
-  readonly stop: () => Promise<void>;
-}
-
 /** Options of the client. */
 export interface ClientOptions {
   readonly waitMs: number;
@@ -41,6 +35,8 @@ export interface ClientOptions {
   readonly replyTimeoutMs?: number;
   /** The server ends a transaction in which nothing is sent for this time. Default 5 s. */
   readonly idleTimeoutMs?: number;
+  /** Interval at which a connection that listens is checked. Default 15 s. */
+  readonly pingMs?: number;
   readonly log?: ((level: "info" | "warn" | "error", message: string) => void) | undefined;
 }
 
@@ -227,12 +223,13 @@ export class Client {
    * @returns ends it
    */
   listen(channel: string, onMessage: (payload: string) => void, onReady: () => void): Listening {
-    const { listen } = this.address;
-    const pool = this.#createPool({ max: 1, ...(listen && { hosts: new Hosts([listen]) }) });
-    return {
-      ready: pool.listen(channel, onMessage, onReady),
-      stop: () => pool.end({ timeout: 1 }).catch(() => {}),
-    };
+    const { listen: direct } = this.address;
+    const hosts = direct ? new Hosts([direct]) : this.#hosts;
+    return listen({
+      ...{ channel, onMessage, onReady, clock: this.clock, pingMs: this.#options.pingMs },
+      create: (onnotify, onclose) => this.#createPool({ max: 1, hosts, onnotify, onclose }),
+      answered: (answer) => this.#answered(answer),
+    });
   }
 
   /** Closes all connections, and ends waits for a lost server. */

@@ -87,10 +87,8 @@ export class PostgresOutbox implements Outbox {
   }
 
   listen(onCommit: () => void): () => Promise<void> {
-    const { ready, stop } = this.#client.listen(CHANNEL, onCommit, onCommit);
     // Where notifications don't arrive, polls find the rows.
-    ready.catch(() => {});
-    return stop;
+    return this.#client.listen(CHANNEL, onCommit, onCommit).stop;
   }
 
   async read(): Promise<OutboxState> {

@@ -26,6 +26,8 @@ export interface PoolOptions {
   readonly isPooled?: boolean;
   /** Called when a connection is lost. */
   readonly onclose?: () => void;
+  /** Receives notifications. */
+  readonly onnotify?: (channel: string, payload: string) => void;
 }
 
 const CONNECT_TIMEOUT_S = 5;
@@ -42,7 +44,7 @@ export async function loadDriver(): Promise<Postgres> {
 export function createPool(
   postgres: Postgres,
   address: PostgresAddress,
-  { hosts, max, isPooled = false, onclose }: PoolOptions,
+  { hosts, max, isPooled = false, onclose, onnotify }: PoolOptions,
 ): Pool {
   const { user, password, database, tls } = address;
   const sockets = new Set<Socket>();
@@ -72,6 +74,7 @@ export function createPool(
       max_lifetime: null,
       backoff: () => 0,
       ...(onclose && { onclose }),
+      ...(onnotify && { onnotify }),
       onnotice: () => {},
       // Reported when a connection begins. The pool must not use it: the caller leaves the pool, and another one tries the next host.
       onparameter: (name: string, value: string) => {
