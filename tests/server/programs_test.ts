@@ -303,6 +303,18 @@ Deno.test("a program has the variables, the folder and the user of its entry", a
   assert(stdout.includes('"KEY": "***"') && !stdout.includes("hunter2"), stdout);
 });
 
+Deno.test("a program has all variables, also those whose name no shell accepts", async () => {
+  await using bench = await Bench.open();
+  const startup = `${bench.folder}/startup`;
+  await Deno.writeTextFile(startup, "echo startup file");
+  const env = { "of.worker": "1", BASH_ENV: startup, ENV: startup };
+  await using _server = await serveExec(bench, ["env"], env, { env: { "of-entry": "2" }, result_ttl: "1h" });
+  const jid = await bench.push("Program", []);
+  const lines = ((await bench.client.result(jid))?.result as string).split("\n");
+  for (const line of ["of.worker=1", "of-entry=2", `JOBS_JID=${jid}`]) assert(lines.includes(line), line);
+  assert(!lines.includes("startup file"), "no shell reads its startup file");
+});
+
 Deno.test("a program of another user begins only under its worker", async () => {
   requireRoot();
   requireTool("setpriv");

@@ -128,7 +128,7 @@ class ProgramRun {
   #spawn(job: JobContext, session: ProgramSession): Deno.ChildProcess {
     try {
       const { command, cwd, env, user } = this.#start;
-      const [program, ...args] = endingWithWorker(command, { cwd, path: env.PATH, user });
+      const [program, ...args] = endingWithWorker(command, { cwd, env, user });
       return new Deno.Command(program!, {
         args,
         ...(cwd !== undefined && { cwd }),
