@@ -3,12 +3,24 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import type { JobContext } from "../handlers/context.ts";
 import { continueStream, finishStream } from "../handlers/running_context.ts";
 import { type PartEnd, RemoteStep, type UseAnswer, type UseRequest } from "./remote_step.ts";
 
 /** The answers of this many uses are kept, for requests that are repeated. */
 const MAX_USES = 1_000;
+
+/** A push into the job's batch. */
+type MemberRequest = Extract<UseRequest, { readonly kind: "member" }>;
+
+/** Returns a push with an ID that follows from its number in the attempt: the next process doesn't store it again if its answer was lost. */
+function withId(request: MemberRequest, token: string, call: number): MemberRequest {
+  const { options = {} } = request;
+  if (["id", "within", "jid"].some((name) => options[name] !== undefined)) return request;
+  const id = createHash("sha256").update(JSON.stringify([token, call])).digest("base64url");
+  return { ...request, options: { ...options, id } };
+}
 
 /** Why a program must end a job: the name of the reason with which its signal aborts. */
 export type AbortName = "Cancelled" | "Timeout" | "Shutdown" | "LeaseLost";
@@ -55,7 +67,8 @@ export class RemoteJob {
   use(call: number, request: UseRequest, result?: PartEnd): Promise<UseAnswer> {
     let use = this.#uses.get(call);
     if (use === undefined) {
-      this.#uses.set(call, use = new RemoteStep(this.job, request, (error) => this.fail(error)));
+      const named = request.kind === "member" ? withId(request, this.token, call) : request;
+      this.#uses.set(call, use = new RemoteStep(this.job, named, (error) => this.fail(error)));
       this.#uses.delete(call - MAX_USES);
     }
     return use.answer(result);

@@ -584,3 +584,34 @@ onBothStores("a gateway that leaves a worker doesn't answer that its jobs are lo
   assertEquals([aborted, lost], [[], []]);
   assertEquals(await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] }), { lost: [] });
 });
+
+onBothStores(
+  "a push into the job's batch is stored once, also if it is repeated at the next gateway",
+  async ({ store }) => {
+    await using first = new Server(store);
+    await using second = new Server(store);
+    const client = new Client({ store, onUnregistered: () => {} });
+    const { id } = await client.batches.open();
+    const worker = await first.register({ registration: 1, taken: 0 });
+    await client.push("Try", [], { batch: id });
+    const { jobs: [job] } = await first.send("take", { worker, take: 1, limit: 1, wait: 30 });
+    const { token } = job;
+    const add = (server: Server, call: number) =>
+      server.send("step", {
+        worker,
+        token,
+        call,
+        kind: "member",
+        class: "Mail",
+        args: [1],
+        options: { queue: "mail" },
+      });
+    const added = await add(first, 1);
+    await second.register({ registration: 2, running: [job], taken: 1 });
+    assertEquals(await add(second, 1), added);
+    const other = await add(second, 2);
+    const { entries } = await store.admin.page({ in: "queue", queue: "mail" }, { limit: 10 });
+    assertEquals(entries.map(({ payload }) => JSON.parse(payload).jid), [added.done.value, other.done.value]);
+    assertEquals((await client.batches.get(id))?.total, 3);
+  },
+);
