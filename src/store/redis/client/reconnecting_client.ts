@@ -110,12 +110,17 @@ export class ReconnectingClient {
    */
   async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
     this.#channels.set(channel, listener);
-    try {
-      const connection = await this.#connected(this.clock.monotonic() + this.#maxWaitMs);
-      await connection.subscribe(channel, listener);
-    } catch (error) {
-      this.#channels.delete(channel);
-      throw this.#storeError(error);
+    const deadline = this.clock.monotonic() + this.#maxWaitMs;
+    for (;;) {
+      try {
+        const connection = await this.#connected(deadline);
+        await connection.subscribe(channel, listener);
+        return;
+      } catch (error) {
+        if (error instanceof ConnectionLost && !this.closed && this.clock.monotonic() < deadline) continue;
+        this.#channels.delete(channel);
+        throw this.#storeError(error);
+      }
     }
   }
 
