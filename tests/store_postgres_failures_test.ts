@@ -64,6 +64,26 @@ Deno.test("a host that closes connections at once is reported, and the next one 
   await other.close();
 });
 
+Deno.test("statements on new connections don't get the errors that ended earlier ones", async () => {
+  const name = await postgres.create();
+  await postgres.sql("CREATE TABLE ran (number int)", name);
+  const client = await connect(postgres.url(name), { replyTimeoutMs: 60_000, idleTimeoutMs: 5_000 });
+  const options = { isRepeatable: false };
+  const four = (text: (i: number) => string) =>
+    Promise.allSettled(Array.from({ length: 4 }, (_, i) => client.run(text(i), [], options)));
+  const sleeping = four(() => "SELECT pg_sleep(60)");
+  const sleepers = `FROM pg_stat_activity WHERE datname = '${name}' AND wait_event = 'PgSleep'`;
+  await until(
+    async () => await postgres.sql(`SELECT count(*) ${sleepers}`) === "4",
+    () => "all connections are in use",
+  );
+  await postgres.sql(`SELECT pg_terminate_backend(pid) ${sleepers}`);
+  assertEquals((await sleeping).map(({ status }) => status), Array(4).fill("rejected"));
+  const ran = await four((i) => `INSERT INTO ran VALUES (${i}) RETURNING number`);
+  assertEquals(ran.map((one) => one.status === "rejected" ? String(one.reason) : one.value[0]!.number), [0, 1, 2, 3]);
+  await client.close();
+});
+
 Deno.test("an error of the system when it connects isn't one of the statement", async () => {
   // As too few descriptors or ports: the server hasn't seen the statement.
   const client = await Client.create(parseAddress(`postgres:///postgres?host=/tmp/${"long".repeat(50)}`), {

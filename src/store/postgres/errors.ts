@@ -6,6 +6,8 @@
 import { StoreError } from "../port/errors.ts";
 import { CLOSED_AT_ONCE } from "./hosts.ts";
 
+/** The connection was lost before a statement was sent. */
+const UNSENT = "UNSENT";
 /** Errors before a statement was sent. */
 const NOT_CONNECTED = new Set([
   ...[
@@ -18,6 +20,7 @@ const NOT_CONNECTED = new Set([
     "ETIMEDOUT",
     "CONNECT_TIMEOUT",
     CLOSED_AT_ONCE,
+    UNSENT,
   ],
   // The server starts, stops, or has no free connection.
   ...["57P03", "53300", "08001", "08004"],
@@ -115,6 +118,13 @@ export function translate(error: unknown, shown: string): unknown {
   }
   if (failureOf(error) !== "failed") return make("unavailable", `${at} is not available: ${reply}`);
   return make("wrong", `${at} rejected a statement (${code}: ${reply})`);
+}
+
+/** Returns the error of a statement that wasn't sent. */
+export function unsent(error: unknown): unknown {
+  return failureOf(error) === "unknown"
+    ? Object.assign(new Error(messageOf(error), { cause: error }), { code: UNSENT })
+    : error;
 }
 
 /** Errors of statements that may have run. */

@@ -9,7 +9,7 @@ import type driver from "postgres";
 import { systemClock } from "../../clock.ts";
 import type { Row } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
-import { READ_ONLY } from "./errors.ts";
+import { READ_ONLY, unsent } from "./errors.ts";
 import type { Hosts } from "./hosts.ts";
 import { decode } from "./values.ts";
 
@@ -106,12 +106,14 @@ export function createPool(
 }
 
 /**
- * Sends a statement, changed in two ways from what the driver does:
+ * Sends a statement, changed in three ways from what the driver does:
  *
  *  1. It is sent whole. The driver would ask for the types of the parameters of a new one, and send these after the reply. If the process
  *     stood still in between, no timeout of the server would end its transaction, which holds locks.
  *  2. It isn't repeated. The driver would repeat one that the server hasn't prepared, among those that it has sent meanwhile: their
  *     answers would be mixed up.
+ *  3. Of one that wasn't sent, the error says so. The driver keeps the error that ended a connection, and gives it to the statement that
+ *     opens the next one, even if that is an hour later.
  */
 export function send(
   on: Pool,
@@ -120,6 +122,9 @@ export function send(
   prepare: boolean,
 ): PromiseLike<readonly Row[]> {
   const query = on.unsafe(text, [...values], { prepare });
+  const driven = query as unknown as { readonly state: unknown; reject(error: unknown): void };
+  const { reject } = driven;
+  driven.reject = (error) => reject(driven.state === null ? unsent(error) : error);
   return Object.defineProperties(query, { describeFirst: WHOLE, retried: ONCE });
 }
 
