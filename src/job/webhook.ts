@@ -9,6 +9,7 @@
  */
 import { BATCH_FIELD } from "./batch.ts";
 import type { Job } from "./job.ts";
+import { parseLossless, stringifyLossless } from "./json.ts";
 
 /** How a job ends. */
 export type JobEnd = "succeeded" | "dead" | "failed" | "cancelled" | "expired";
@@ -103,7 +104,7 @@ export function jobNotice(
     ...(typeof batch === "string" && { batch }),
     ...(Array.isArray(tags) && tags.length > 0 && { tags }),
     ...(error && { error: { class: error.class, message: error.message.slice(0, MAX_MESSAGE) } }),
-    ...(result !== undefined && result.length <= MAX_RESULT && { result: JSON.parse(result) }),
+    ...(result !== undefined && result.length <= MAX_RESULT && { result: parseLossless(result) }),
   };
   return [{ id, type, at, data }, { class: className, queue, notify: notifiedBy(notify) }];
 }
@@ -119,7 +120,7 @@ export function deliveriesOf(
   return subscriptions.filter((one) => isSubscribed(one, notice.type, subject)).map(({ name }) => {
     const jid = `${notice.id}-${name}`;
     const payload = { class: WEBHOOK_CLASS + name, args: [notice], jid, queue: WEBHOOK_QUEUE, retry: true };
-    return { jid, queue: WEBHOOK_QUEUE, payload: JSON.stringify({ ...payload, created_at: notice.at / 1_000 }) };
+    return { jid, queue: WEBHOOK_QUEUE, payload: stringifyLossless({ ...payload, created_at: notice.at / 1_000 })! };
   });
 }
 

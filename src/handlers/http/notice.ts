@@ -5,6 +5,7 @@
  */
 import { Discard } from "../../job/errors.ts";
 import type { WebhookFormat } from "../../job/endpoint.ts";
+import { stringifyLossless } from "../../job/json.ts";
 import type { Notice } from "../../job/webhook.ts";
 
 /** A message to send. */
@@ -28,7 +29,7 @@ export function noticeMessage(format: WebhookFormat, args: readonly unknown[]): 
   const body = format === "slack"
     ? { text: textOf({ id, type, at, data }) }
     : { type, timestamp: new Date(at).toISOString(), data };
-  return { id, body: JSON.stringify(body) };
+  return { id, body: stringifyLossless(body)! };
 }
 
 /** Returns a line for people. */

@@ -1,6 +1,8 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Discard } from "../../job/errors.ts";
 import { describeError } from "../../job/describe_error.ts";
+import { parsePayload } from "../../job/job.ts";
+import { deliveriesOf, jobNotice } from "../../job/webhook.ts";
 import { noticeMessage } from "./notice.ts";
 
 const AT = Date.UTC(2026, 10, 26);
@@ -60,4 +62,18 @@ Deno.test("arguments that a program has made up are discarded", () => {
     const error = assertThrows(() => noticeMessage("standard", args), Discard, "Not a job of a webhook");
     assertEquals(describeError(error).stack, []);
   }
+});
+
+Deno.test("the notice of a job has the large integers of its result and its tags exactly", () => {
+  const job = parsePayload('{"class":"A","args":[],"jid":"j","queue":"q","tags":[12345678901234567890]}')!;
+  const result = '{"id":12345678901234567890,"size":1e+20}';
+  const [delivery] = deliveriesOf(
+    [{ name: "a", on: ["succeeded"] }],
+    ...jobNotice(job, { id: "e", type: "succeeded", at: 5, result }),
+  );
+  assertStringIncludes(delivery!.payload, `"result":${result}`);
+  assertStringIncludes(delivery!.payload, '"tags":[12345678901234567890]');
+  const { body } = noticeMessage("standard", parsePayload(delivery!.payload)!.args);
+  assertStringIncludes(body, `"result":${result}`);
+  assertStringIncludes(noticeMessage("slack", parsePayload(delivery!.payload)!.args).body, "succeeded");
 });
