@@ -78,3 +78,19 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals([refused.status, (await refused.json()).error.field], [422, "after"]);
   });
 }
+
+Deno.test("a program that streams a long text splits no character", async () => {
+  await using bench = await Bench.open();
+  const text = "\u{1F600}".repeat(8_000);
+  await Deno.writeTextFile(`${bench.folder}/text`, text);
+  const exec = ["sh", "-c", `${STEP} stream "$(cat ${bench.folder}/text)"`];
+  await using _worker = await bench.server([], {
+    JOBS_EXEC: JSON.stringify([{ class: "Program", exec, result_ttl: "1h" }]),
+  });
+  const jid = await bench.push("Program", []);
+  assertEquals((await bench.client.result(jid))?.state, "succeeded");
+  const { stdout } = await jobs(["stream", jid, "--json", "--store", bench.url]);
+  const chunks = stdout.trim().split("\n").map((line) => JSON.parse(line).chunk as string);
+  assertEquals(chunks.map((chunk) => chunk.isWellFormed()), [true, true]);
+  assertEquals(chunks.join(""), text);
+});

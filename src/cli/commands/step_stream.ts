@@ -20,12 +20,20 @@ export async function stream(argv: readonly string[]): Promise<number> {
 
 /** Adds a text, in chunks. Returns false after a refusal, which it prints. */
 async function add(text: string): Promise<boolean> {
-  for (let from = 0; from < text.length; from += MAX_TEXT_LENGTH) {
-    const chunk = JSON.stringify(text.slice(from, from + MAX_TEXT_LENGTH));
-    const { failed } = await requestStep({ kind: "stream", chunk });
-    if (failed === undefined) continue;
-    printError(`jobs: ${failed}`);
-    return false;
+  for (let from = 0; from < text.length;) {
+    const to = endOfChunk(text, from);
+    const { failed } = await requestStep({ kind: "stream", chunk: JSON.stringify(text.slice(from, to)) });
+    if (failed !== undefined) {
+      printError(`jobs: ${failed}`);
+      return false;
+    }
+    from = to;
   }
   return true;
+}
+
+/** Returns where a chunk ends that begins at `from`: between two characters, of which some have two units. */
+function endOfChunk(text: string, from: number): number {
+  const to = from + MAX_TEXT_LENGTH;
+  return (text.codePointAt(to - 1) ?? 0) > 0xffff ? to - 1 : to;
 }
