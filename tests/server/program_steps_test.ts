@@ -1,10 +1,11 @@
 /** Durable steps of programs: `jobs step`. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { isRunning } from "../support/pid.ts";
 import { type JobsProcess, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { requireTool } from "../support/tools.ts";
 
 /** Starts a worker that performs class `Program` with this shell script. In it, `$step` is `jobs step`. */
 async function serve(bench: Bench, script: string, env: Record<string, string> = {}): Promise<JobsProcess> {
@@ -196,4 +197,22 @@ Deno.test("a misspelled option of jobs step ends the program with a message, so 
   const jid = await bench.push("Program", []);
   assertMatch(await errorOf(bench, jid), /was killed by SIGTERM: jobs: Unknown option "--retyr"/);
   assertEquals(await bench.readNotes(), []);
+});
+
+Deno.test("the command of a step that prints many short pieces takes little memory", async () => {
+  const python = requireTool("python3");
+  await using bench = await Bench.open();
+  await Deno.writeTextFile(
+    `${bench.folder}/print.py`,
+    `import os, time
+for i in range(6000):
+    os.write(1, b"x\\n")
+    time.sleep(0.0001)
+with open(f"/proc/{os.getppid()}/status") as status:
+    print(next(line for line in status if line.startswith("VmHWM")))`,
+  );
+  await using _worker = await serve(bench, `$step run print -- ${python} ${bench.folder}/print.py`);
+  const printed = (await bench.client.result(await bench.push("Program", [])))?.result as string;
+  const peak = Number(/^VmHWM:\s+(\d+) kB$/m.exec(printed)![1]) * 1024;
+  assert(peak < 250_000_000, `${peak} bytes`);
 });

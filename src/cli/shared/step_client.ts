@@ -6,6 +6,7 @@
  */
 import { FrameConnection } from "../../handlers/isolation/ipc.ts";
 import { howItEnded } from "../../handlers/isolation/process_group.ts";
+import { Pieces } from "../../handlers/isolation/program_output.ts";
 import type { FromProgram, ProgramRequest, ToProgram } from "../../handlers/isolation/step_frames.ts";
 import { parseLossless } from "../../job/json.ts";
 import { MAX_STEP_CHARACTERS } from "../../job/step.ts";
@@ -112,21 +113,19 @@ class Part {
     } catch (error) {
       return failed(`cannot be started: ${(error as Error).message}`);
     }
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    let size = 0;
+    const output = new Pieces();
     for await (const chunk of this.#child.stdout) {
-      size += chunk.length;
-      if (size > MAX_OUTPUT_BYTES) {
+      output.add(chunk);
+      if (output.bytes > MAX_OUTPUT_BYTES) {
         this.end("SIGKILL");
         return failed(`printed more than ${MAX_OUTPUT_BYTES} bytes; keep them elsewhere, and print where`);
       }
-      chunks.push(chunk);
     }
     const status = await this.#child.status;
     this.#child = undefined;
     if (!status.success) return failed(howItEnded(status));
     try {
-      const text = new TextDecoder("utf-8", { fatal: true }).decode(await new Blob(chunks).arrayBuffer()).trim();
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(output.join()).trim();
       return { kind: "result", ...(text !== "" && { value: jsonOf(text) }) };
     } catch {
       return failed("printed invalid UTF-8; expected JSON or text");

@@ -86,7 +86,7 @@ export class OutputTail {
 }
 
 /** Bytes that arrive in pieces. They are copied: a piece of two bytes would keep all 64 KiB in memory that it was read into. */
-class Pieces {
+export class Pieces {
   /** The last one is the beginning of `#block`, if that is set. */
   #pieces: Uint8Array[] = [];
   /** Has room for further short pieces. */
