@@ -113,7 +113,9 @@ export class Offers {
 
   async #take(number: number, limit: number, waitMs: number, signal: AbortSignal): Promise<readonly RemoteJob[]> {
     const { clock, fetch, onTaken } = this.#options;
+    // The program waits for no earlier answer: the jobs that are offered are for this request.
     this.answer();
+    this.#request = undefined;
     this.#isAway = false;
     if (this.#jobs.length === 0 && !this.#isClosed) {
       const answered = new AbortController();
