@@ -5,6 +5,9 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openStore } from "../src/store/open.ts";
+import type { Endpoint } from "../src/store/redis/client/address.ts";
+import { Connection } from "../src/store/redis/client/connection.ts";
+import { SentinelMaster } from "../src/store/redis/client/sentinel.ts";
 import { job } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { freePort, type RedisServer, startRedis } from "./support/redis.ts";
@@ -114,6 +117,21 @@ Deno.test("redis: connects to Sentinel's master, and to the next one when it die
     "unavailable",
     'has no master "other"',
   );
+});
+
+Deno.test("redis: begins with the Sentinel that has named the master, not with one that is down", async () => {
+  await using group = await startRedisGroup();
+  await using down = await TcpProxy.start(group.sentinel.port);
+  down.weather = "closed";
+  const nodes = [down.port, group.sentinel.port].map((port) => ({ host: "127.0.0.1", port }));
+  const master = new SentinelMaster({ master: "mymaster", nodes, login: {} });
+  const { signal } = new AbortController();
+  for (let i = 0; i < 3; i++) {
+    const connect = (endpoint: Endpoint) =>
+      Connection.connect({ endpoint, login: {}, database: 0, name: "x", replyTimeoutMs: 5_000 }, signal);
+    (await master.connect({ name: "x" }, signal, connect)).destroy();
+  }
+  assertEquals(down.accepted, 1);
 });
 
 Deno.test("redis: an idle client uses the new master as soon as Sentinel names it", async () => {

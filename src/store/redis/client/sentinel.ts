@@ -35,16 +35,19 @@ const FAILS = ["-failover-abort-no-good-slave", "-failover-abort-slave-timeout"]
 /** The master of one name, as its Sentinels report it. */
 export class SentinelMaster {
   readonly #group: SentinelGroup;
+  /** The one that answered last comes first: one whose machine is gone would delay each connection by its timeout. */
+  #nodes: readonly Endpoint[];
   /** The address of a master that is being replaced, or was, and when that was reported. */
   #replaced: { readonly address: string; readonly at: number } | undefined;
   readonly #clients: ReconnectingClient[] = [];
 
   constructor(group: SentinelGroup) {
     this.#group = group;
+    this.#nodes = group.nodes;
   }
 
   /**
-   * Connects to the master that the first Sentinel names which has one.
+   * Connects to the master that the first Sentinel names which has one, beginning with the one that named it last.
    *
    * @throws {ConnectionLost} if no Sentinel has it, or a failover is replacing it
    */
@@ -116,12 +119,15 @@ export class SentinelMaster {
   }
 
   async #find(options: SentinelConnectOptions, signal: AbortSignal): Promise<Endpoint> {
-    const { master, nodes } = this.#group;
+    const { master } = this.#group;
     const failures: string[] = [];
-    for (const node of nodes) {
+    for (const node of this.#nodes) {
       try {
         const endpoint = await this.#masterFrom(node, options, signal);
-        if (endpoint && !this.#isReplaced(showEndpoint(endpoint))) return endpoint;
+        if (endpoint && !this.#isReplaced(showEndpoint(endpoint))) {
+          this.#nodes = [node, ...this.#nodes.filter((other) => other !== node)];
+          return endpoint;
+        }
         failures.push(
           `${showEndpoint(node)} ${endpoint ? "names one that is being replaced" : `has no master "${master}"`}`,
         );
