@@ -16,6 +16,7 @@ import { Bench } from "./support/bench.ts";
 import { until } from "./support/eventually.ts";
 import { startPooler } from "./support/pgbouncer.ts";
 import { startPostgres } from "./support/postgres.ts";
+import { TcpProxy } from "./support/tcp_proxy.ts";
 
 const postgres = await startPostgres();
 Deno.test.afterAll(async () => await postgres[Symbol.asyncDispose]());
@@ -101,16 +102,49 @@ Deno.test("with listen= and prepare=false, notifications arrive next to a pooler
   await using pooler = await startPooler(postgres, 3);
   const url = `${postgres.url(await postgres.create(), pooler.port)}?prepare=false&listen=127.0.0.1:${postgres.port}`;
   await (await openStore(url))[Symbol.asyncDispose]();
+  const { watch, close, messages } = await startWatch(url);
+  await until(() => watch.hears !== undefined, () => "it knows whether it hears itself");
+  assertEquals(watch.hears, true);
+  await close();
+  assertEquals(messages, []);
+});
+
+Deno.test("notifications that begin to arrive after the warning are used", async () => {
+  await using proxy = await TcpProxy.start(postgres.port);
+  const url = `${postgres.url(await postgres.create())}?listen=127.0.0.1:${proxy.port}`;
+  await (await openStore(url))[Symbol.asyncDispose]();
+  // The network is slow, or a handler blocks the event loop.
+  const { watch, close, messages } = await startWatch(url, () => proxy.weather = "held");
+  await until(() => watch.hears !== undefined, () => "it knows whether it hears itself");
+  assertMatch(messages.join(), new RegExp(SILENT));
+  proxy.weather = "fair";
+  await until(() => watch.hears === true, () => "it hears itself");
+  await close();
+});
+
+/** Waits for work, and notes what is logged. Calls `onListening` when it listens, before it notifies itself. */
+async function startWatch(
+  url: string,
+  onListening = () => {},
+): Promise<{ watch: Watch; close(): Promise<void>; messages: readonly string[] }> {
   const messages: string[] = [];
   const log = (message: string) => void messages.push(message);
   const client = await Client.create(parseAddress(url), { waitMs: 10_000, log: (_level, message) => log(message) });
+  const run = client.run.bind(client);
+  client.run = (text, ...rest) => {
+    if (text.includes("pg_notify")) onListening();
+    return run(text, ...rest);
+  };
   const known = { due: () => undefined, cron: () => 0, floors: new Floors(() => 0) };
   const watch = new Watch(new Runner(client, systemClock), known, log);
   const watching = watch.until({ work: ["default"] }, new AbortController().signal);
-  await until(() => watch.hears !== undefined, () => "it knows whether it hears itself");
-  assertEquals(watch.hears, true);
-  await watch.close();
-  assertEquals(await watching, false);
-  await client.close();
-  assertEquals(messages, []);
-});
+  return {
+    watch,
+    messages,
+    async close() {
+      await watch.close();
+      assertEquals(await watching, false);
+      await client.close();
+    },
+  };
+}

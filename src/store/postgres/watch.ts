@@ -169,11 +169,11 @@ export class Watch {
     const { client, schema } = this.#runner;
     const echo = `echo:${this.#who}`;
     const stop = new AbortController();
-    let hears = false;
     let hasFailed = false;
     const listening = client.listen(`jobs_${schema}`, (payload) => {
       if (payload !== echo) return this.#onMessage(payload);
-      hears = true;
+      // Also if it is late, because of a handler that blocks the event loop, or of the network.
+      this.#hears = true;
       stop.abort();
     }, () => this.#hurry());
     const end = () => stop.abort();
@@ -181,9 +181,9 @@ export class Watch {
     try {
       await Promise.race([listening.ready, aborted(this.#end.signal)]);
       await client.run("SELECT pg_notify($1, $2)", [`jobs_${schema}`, echo]);
-      if (!hears) await client.clock.sleep(ECHO_MS, stop.signal).catch(() => {});
-      this.#hears = hears;
-      if (!hears && !this.#end.signal.aborted) {
+      await client.clock.sleep(ECHO_MS, stop.signal);
+      this.#hears ??= false;
+      if (!this.#hears && !this.#end.signal.aborted) {
         this.#log(
           "Notifications of PostgreSQL don't arrive, as behind a pooler: jobs start up to 1 s later; name a direct address with ?listen=HOST:PORT",
         );
