@@ -161,7 +161,9 @@ export class JobsClient {
    * @param options `keep`: false refuses a key that no job waits for; `keepFor`: how long it is kept
    */
   async signal(key, data = true, options = {}) {
-    const body = JSON.stringify(checked({ ...defined(options), data }, ""));
+    const text = JSON.stringify(checked({ ...defined(options), data }, ""));
+    // Deno's fetch sends a text again if its connection breaks before the reply, but no stream.
+    const body = globalThis.Deno ? new Blob([text]).stream() : text;
     const { reached } = await this.#send("POST", `/signals/${encodeURIComponent(key)}`, body, undefined, undefined, {
       retries: 0,
     });
@@ -423,8 +425,9 @@ class Members {
   }
 
   async close() {
-    await this.#flush();
+    // An addition that comes from now on fails: no request would store it.
     this.#isClosed = true;
+    await this.#flush();
   }
 
   #flush() {

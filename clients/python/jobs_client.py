@@ -317,21 +317,22 @@ class JobsClient:
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"
         request = urllib.request.Request(self._servers.current + query, headers=headers)
-        id_, event = None, None
+        id_, data = b"", b""
         try:
             # Its timeout begins again with each line.
             with urllib.request.build_opener(_NoRedirect).open(request, timeout=_MAX_SILENCE) as response:
                 if "event-stream" not in (response.headers.get("content-type") or ""):
                     return
                 for line in response:
-                    name, _, value = line.decode().rstrip("\n").partition(": ")
-                    if name == "id":
-                        id_ = int(value)
-                    elif name == "data":
-                        event = json.loads(value)
-                    elif name == "" and id_ is not None:
-                        yield id_, event
-                        id_, event = None, None
+                    # A message ends with an empty line: one that was cut off isn't read.
+                    name, _, value = line.rstrip(b"\n").partition(b": ")
+                    if name == b"id":
+                        id_ = value
+                    elif name == b"data":
+                        data = value
+                    elif line == b"\n" and id_:
+                        yield int(id_), json.loads(data) if data else None
+                        id_, data = b"", b""
         except (OSError, EOFError, http.client.HTTPException):
             return  # The next page has the error, if there is one.
 

@@ -26,6 +26,17 @@ const EXPECTED = {
 
 const DRIVERS = [["node", "batches.mjs"], ["python3", "batches.py"], ["ruby", "batches.rb"]] as const;
 
+Deno.test("the Node client refuses a job that is added without await while its batch is closed", async () => {
+  requireTool("node");
+  const { stdout } = await new Deno.Command("node", {
+    args: [new URL("late_add.mjs", import.meta.url).pathname],
+  }).output();
+  assertEquals(JSON.parse(new TextDecoder().decode(stdout)), [
+    `Can't add to batch "b": it is closed; await what adds to it`,
+    "First",
+  ]);
+});
+
 for (const kind of ["sqlite", "redis"] as const) {
   for (const [runtime, driver] of DRIVERS) {
     Deno.test(`${driver} fills batches, cancels jobs and sends signals, on ${kind}`, async () => {
