@@ -42,6 +42,8 @@ const MAX_BATCH = 1_000;
 const MAX_WAIT_MS = 30_000;
 /** A stream of events on which nothing has come for this long is read again: the server writes each 15 s. */
 const MAX_SILENCE_MS = 45_000;
+/** A timer with a longer time, such as Infinity, ends at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The part of an unexpected reply that an error shows. */
 const MAX_SHOWN_CHARS = 100;
 /** Statuses after which a request is repeated: the API is busy, or a proxy in front of it can't reach it. */
@@ -347,7 +349,7 @@ export class JobsClient {
     // The timer of AbortSignal.timeout doesn't keep the process: Node ended it while a request on a closed connection was pending.
     const limit = new AbortController();
     const late = () => limit.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
-    const timer = setTimeout(late, Math.ceil(timeoutMs));
+    const timer = setTimeout(late, Math.min(MAX_TIMER_MS, Math.ceil(timeoutMs)));
     const timeout = limit.signal;
     const headers = { ...this.#headers, ...(key !== undefined && { "idempotency-key": key }) };
     let response;
@@ -815,7 +817,7 @@ setInterval(() => {
   // After half a heartbeat, then once in each.
   if (++ticks % 4 !== 2) return;
   const body = JSON.stringify({ worker });
-  if (worker) fetch(url + "/work/heartbeat", { method: "POST", headers, body, redirect: "manual" }).then((r) => r.text(), () => {});
+  if (worker) fetch(url + "/work/heartbeat", { method: "POST", headers, body, redirect: "manual" }).then((r) => r.text()).catch(() => {});
 }, everyMs / 4);
 `;
 
@@ -903,7 +905,16 @@ class Worker {
       if (this.#id === undefined) return this.#log("info", "Stopped");
       await this.#startPulse();
       this.#aim();
-      await Promise.all([this.#takeLoop(), this.#settleLoop(), this.#beatLoop()]);
+      try {
+        await Promise.all([this.#takeLoop(), this.#settleLoop(), this.#beatLoop()]);
+      } catch (error) {
+        // The whole worker ends with a part of it.
+        this.#stop.abort();
+        this.#done.abort();
+        this.#wakeTaker();
+        this.#wakeSettler();
+        throw error;
+      }
       await this.#request("/work/deregister", {}, { tries: 3 }).catch(() => {});
       this.#log("info", "Stopped");
       // A handler that ignores its signal would keep the process, or continue while its job runs elsewhere.
@@ -925,7 +936,7 @@ class Worker {
     const timer = setTimeout(() => {
       for (const job of this.#running.values()) job.abort("Shutdown");
       setTimeout(() => this.#giveBack(), 3_000).unref?.();
-    }, this.#options.shutdownTimeoutMs);
+    }, Math.min(MAX_TIMER_MS, this.#options.shutdownTimeoutMs));
     timer.unref?.();
     this.#checkDone();
   }
@@ -1071,7 +1082,7 @@ class Worker {
       ...{ jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
       progress: (done, note) => {
         if (!Number.isFinite(done)) throw new TypeError(`Invalid progress ${show(done)}: expected a number`);
-        job.progress = { done, ...(note !== undefined && { note: String(note) }) };
+        job.progress = { done, ...(note !== undefined && { note: String(note).slice(0, MAX_LINE_CHARS) }) };
       },
       stream: (chunk) => job.stream.write(chunk),
       log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
@@ -1128,7 +1139,7 @@ class Worker {
       const outcomes = fitting(this.#ended.slice(0, limit).map(({ outcome }) => outcome));
       let answer;
       try {
-        answer = await this.#request("/work/settle", { outcomes });
+        answer = await this.#request("/work/settle", { outcomes }, { signal: this.#done.signal });
       } catch (error) {
         // One end that the server refuses fails that job, and holds back no other.
         if (!REFUSED.has(error.status) || this.#ended[0].isRefused) throw error;
@@ -1157,15 +1168,14 @@ class Worker {
         continue;
       }
       // Also those whose ends aren't stored yet: the server would take them for forgotten.
-      const running = [...this.#running.values(), ...this.#ended.map(({ given: { token } }) => ({ token, lines: [] }))]
-        .map(reportOf);
+      const running = [...reportsOf(this.#running.values()), ...this.#ended.map(({ given: { token } }) => ({ token }))];
       const waitMs = running.length > 0 && !this.#stop.signal.aborted ? this.#times.heartbeatMs : 0;
       const rss = this.#memory();
       const body = { running, taken: this.#taken, rss, ...(waitMs > 0 && { wait: waitMs / 1_000 }) };
       const began = performance.now();
       let orders;
       try {
-        orders = await this.#request("/work/heartbeat", body, { signal, extraMs: waitMs });
+        orders = await this.#sendBeat(body, { signal, extraMs: waitMs });
       } catch (error) {
         if (signal.aborted) return;
         throw error;
@@ -1174,6 +1184,19 @@ class Worker {
       const hasWaited = performance.now() - began >= waitMs && waitMs > 0;
       await this.#restOfBeat(hasWaited ? MIN_BEAT_MS : waitMs > 0 ? BUSY_BEAT_MS : this.#times.heartbeatMs);
     }
+  }
+
+  /** Sends a heartbeat. A server that refuses what jobs report still learns that they run. */
+  async #sendBeat(body, options) {
+    try {
+      return await this.#request("/work/heartbeat", body, options);
+    } catch (error) {
+      const isBare = body.running.every(({ progress, log }) => progress === undefined && log === undefined);
+      if (!REFUSED.has(error.status) || isBare) throw error;
+      this.#log("warn", "Dropped the progress and log lines that the server refused", { error: error.message });
+    }
+    const running = body.running.map(({ token }) => ({ token }));
+    return await this.#request("/work/heartbeat", { ...body, running }, options);
   }
 
   /** Waits until the next heartbeat; less when a job begins. */
@@ -1610,6 +1633,17 @@ function reportOf({ token, progress, lines }) {
   return { token, ...(progress && { progress }), ...(lines.length > 0 && { log: lines.splice(0) }) };
 }
 
+/** Returns the reports of jobs. Lines that are too many for one request wait for the next heartbeat. */
+function reportsOf(jobs) {
+  let chars = 0;
+  return Array.from(jobs, (job) => {
+    if (chars > MAX_REQUEST_CHARS / 2) return { token: job.token };
+    const report = reportOf(job);
+    if (report.log) chars += JSON.stringify(report).length;
+    return report;
+  });
+}
+
 /** Returns the first outcomes that fit into one request; at least one. */
 function fitting(outcomes) {
   let chars = 0;
@@ -1618,9 +1652,10 @@ function fitting(outcomes) {
 }
 
 function outcomeOf(error) {
-  const name = typeof error?.name === "string" && error.name !== "" ? error.name : "Error";
-  const message = String(error?.message ?? error);
-  if (error instanceof Snooze) return { end: "snooze", in: error.delay };
+  if (readSafely(() => error instanceof Snooze)) return { end: "snooze", in: error.delay };
+  const known = readSafely(() => error?.name);
+  const name = typeof known === "string" && known !== "" ? known : "Error";
+  const message = messageOf(error);
   const causes = causesOf(error);
   const ends = { Discard: "discard", Kill: "kill" };
   return {
@@ -1632,21 +1667,33 @@ function outcomeOf(error) {
   };
 }
 
+/** Returns what a function reads of a thrown value, which may be an object whose members throw; undefined if it does. */
+function readSafely(read) {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(error) {
+  return readSafely(() => String(error?.message ?? error)) ?? "(its message cannot be read)";
+}
+
 function stackOf(error) {
-  if (typeof error?.stack !== "string") return [];
-  return error.stack.split("\n").slice(1, 50).map((line) => line.trim().slice(0, MAX_LINE_CHARS));
+  const stack = readSafely(() => error?.stack);
+  if (typeof stack !== "string") return [];
+  return stack.split("\n").slice(1, 50).map((line) => line.trim().slice(0, MAX_LINE_CHARS));
 }
 
 /** Returns the causes of an error, one line each. */
 function causesOf(error) {
   const lines = [];
-  for (
-    let cause = error?.cause;
-    cause !== undefined && cause !== null && lines.length < MAX_CAUSES;
-    cause = cause.cause
-  ) {
-    const name = typeof cause.name === "string" ? `${cause.name}: ` : "";
-    lines.push(`caused by ${name}${cause.message ?? fieldText(cause)}`.slice(0, MAX_CAUSE_CHARS));
+  const causeOf = (one) => readSafely(() => one?.cause);
+  for (let cause = causeOf(error); (cause ?? null) !== null && lines.length < MAX_CAUSES; cause = causeOf(cause)) {
+    const name = readSafely(() => cause.name);
+    const message = (readSafely(() => cause.message) ?? null) === null ? fieldText(cause) : messageOf(cause);
+    lines.push(`caused by ${typeof name === "string" ? `${name}: ` : ""}${message}`.slice(0, MAX_CAUSE_CHARS));
   }
   return lines;
 }

@@ -308,7 +308,7 @@ class JobsClient:
             except JobsError as error:
                 if not is_reached or not error.is_transient:
                     raise
-            time.sleep(min(5.0, 0.1 * 2**failures) * random.uniform(0.5, 1))
+            time.sleep(_pause(0.1, failures))
             failures += 1
 
     def _stream(self, query: str, after: Optional[int]) -> Iterator[Any]:
@@ -370,7 +370,7 @@ class JobsClient:
                 return answer
             except JobsError as error:
                 self._servers.failed(url, error)
-                delay = error.retry_after or min(5.0, 0.1 * 2**attempt) * random.uniform(0.5, 1)
+                delay = error.retry_after or _pause(0.1, attempt)
                 if not error.is_transient or attempt >= limit or time.monotonic() + delay >= deadline:
                     raise
             time.sleep(delay)
@@ -456,6 +456,12 @@ def _warn(answer: Dict[str, Any], depth: int) -> None:
     found = answer.get("warnings")
     for warning in found if isinstance(found, list) else ():
         warnings.warn(str(warning), JobsWarning, stacklevel=depth)
+
+
+def _pause(first: float, failures: int) -> float:
+    """Returns how many seconds to wait after a number of failures in a row."""
+    # No float holds 2**1024, which an outage of an hour reaches.
+    return min(5.0, first * 2 ** min(failures, 10)) * random.uniform(0.5, 1)
 
 
 def _any_reply(reply: Dict[str, Any]) -> bool:
@@ -772,6 +778,8 @@ _MAX_LINE = 1_000
 # Lines of a job that are kept until the next heartbeat.
 _MAX_LINES = 200
 _MAX_FIELDS = 50
+# A larger whole number has digits that other languages lose.
+_MAX_INTEGER = 2**53
 _MAX_CAUSES = 10
 _MAX_CAUSE = 500
 # How long a reply may take, without the time that the server waits.
@@ -911,7 +919,7 @@ def _field(value: Any) -> Any:
     """Returns the value of a field as JSON can hold it."""
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, (int, float)) and abs(value) < 2**53:
+    if isinstance(value, (int, float)) and abs(value) < _MAX_INTEGER:
         return value
     return str(value)[:_MAX_LINE]
 
@@ -926,7 +934,7 @@ class _Lines:
     def _add(self, level: str, message: Any, fields: Dict[str, Any]) -> None:
         line: Dict[str, Any] = {"level": level, "message": str(message)[:_MAX_LINE]}
         if fields:
-            line["fields"] = {name: _field(value) for name, value in list(fields.items())[:_MAX_FIELDS]}
+            line["fields"] = {name[:_SHOWN]: _field(value) for name, value in list(fields.items())[:_MAX_FIELDS]}
         with self._lock:
             self._lines.append(line)
             del self._lines[:-_MAX_LINES]
@@ -1058,7 +1066,8 @@ class JobContext:
         """Reports the progress of the job: any number, and a note."""
         if isinstance(done, bool) or not isinstance(done, (int, float)) or not math.isfinite(done):
             raise TypeError(f"Invalid progress {done!r}: expected a number")
-        self._progress = {"done": done, **({} if note is None else {"note": str(note)})}
+        exact = done if isinstance(done, float) or abs(done) < _MAX_INTEGER else float(done)
+        self._progress = {"done": exact, **({} if note is None else {"note": str(note)[:_MAX_LINE]})}
 
     def stream(self, chunk: Any) -> None:
         """Adds a chunk to the stream of the job: a text, or another value that is JSON.
@@ -1376,8 +1385,9 @@ class Worker:
                 while not self._is_done:
                     # A timeout lets Python handle signals.
                     self._lock.wait(0.5)
-            # A heartbeat that was sent while jobs ran waits for seconds.
+            # A heartbeat that was sent while jobs ran waits for seconds. If a part has failed, a request for jobs is open.
             self._beat_line.interrupt()
+            self._take_line.interrupt()
             for thread in threads[1:]:
                 thread.join(30)
             if self._failure is not None:
@@ -1592,7 +1602,12 @@ class Worker:
             threading.Thread(target=self._loop.run_forever, name="asyncio", daemon=True).start()
 
         async def perform() -> None:
+            # An abort before this line finds no task.
+            loop, task = asyncio.get_running_loop(), asyncio.current_task()
+            context._on_abort = lambda: loop.call_soon_threadsafe(task.cancel) and None
             try:
+                if context._reason is not None:
+                    raise asyncio.CancelledError
                 if self._stood_still(context) and not await asyncio.to_thread(self._is_held, context):
                     return
                 self._succeeded(context, await handler(context, *context.payload.get("args", ())))
@@ -1601,8 +1616,7 @@ class Worker:
             except BaseException as error:
                 self._end(context, _outcome_of(error))
 
-        task = asyncio.run_coroutine_threadsafe(perform(), self._loop)
-        context._on_abort = lambda: task.cancel() and None
+        asyncio.run_coroutine_threadsafe(perform(), self._loop)
 
     def _succeeded(self, context: JobContext, result: Any) -> None:
         outcome: Dict[str, Any] = {"end": "succeeded"}
@@ -1672,11 +1686,11 @@ class Worker:
                 contexts, taken = list(self._running.values()), self._taken
                 # Also those whose ends aren't stored yet: the server would take them for forgotten.
                 ended = [{"token": given["token"]} for given, _ in self._ended]
-            running = [one._report() for one in contexts] + ended
+            running = _reports_of(contexts) + ended
             wait = self._heartbeat if running and not self._is_stopping else 0
             began = time.monotonic()
             body = {"running": running, "taken": taken, "rss": _rss(), **({"wait": wait} if wait else {})}
-            orders = self._request(line, "/work/heartbeat", body, wait, {"aborted": list, "lost": list})
+            orders = self._beat(line, body, wait)
             for one in orders.get("aborted", ()):
                 self._abort(one["token"], one["reason"])
             for token in orders.get("lost", ()):
@@ -1691,6 +1705,18 @@ class Worker:
                 if not self._is_done:
                     self._lock.wait_for(lambda: self._is_done or bool(self._running) and not running, rest)
             time.sleep(_MIN_BEAT if not self._is_done else 0)
+
+    def _beat(self, line: "_Line", body: Dict[str, Any], wait: float) -> Dict[str, Any]:
+        """Sends a heartbeat. A server that refuses what jobs report still learns that they run."""
+        expected = {"aborted": list, "lost": list}
+        try:
+            return self._request(line, "/work/heartbeat", body, wait, expected)
+        except JobsError as error:
+            if error.status not in _REFUSED or all(len(one) == 1 for one in body["running"]):
+                raise
+            self._say("warn", "Dropped the progress and log lines that the server refused", error=str(error))
+        bare = [{"token": one["token"]} for one in body["running"]]
+        return self._request(line, "/work/heartbeat", {**body, "running": bare}, wait, expected)
 
     def _follow(self, state: Dict[str, Any]) -> None:
         with self._lock:
@@ -1770,7 +1796,7 @@ class Worker:
                 elif failures == 0:
                     again = "Server accepts requests again"
                     self._say("warn", "Server refused a request, retrying", status=error.status, error=str(error))
-                delay = error.retry_after or min(5.0, 0.2 * 2**failures) * random.uniform(0.5, 1)
+                delay = error.retry_after or _pause(0.2, failures)
             failures += 1
             time.sleep(delay)
 
@@ -1887,6 +1913,17 @@ def _named(handlers: Any) -> Dict[str, Any]:
     return named
 
 
+def _reports_of(contexts: Iterable[JobContext]) -> List[Dict[str, Any]]:
+    """Returns the reports of jobs. Lines that are too many for one request wait for the next heartbeat."""
+    size = 0
+    reports = []
+    for context in contexts:
+        report = context._report() if size <= _MAX_REQUEST / 2 else {"token": context._token}
+        size += len(json.dumps(report)) if "log" in report else 0
+        reports.append(report)
+    return reports
+
+
 def _fitting(outcomes: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     """Returns the first outcomes that fit into one request; at least one."""
     size = 0
@@ -1904,7 +1941,7 @@ def _outcome_of(error: BaseException) -> Dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)[-50:]
     stack = [f"at {frame.name} ({frame.filename}:{frame.lineno})" for frame in reversed(frames)]
     name = error.reason if isinstance(error, Aborted) else type(error).__name__
-    described: Dict[str, Any] = {"class": name, "message": str(error)[:_MAX_TEXT], "stack": stack}
+    described: Dict[str, Any] = {"class": name, "message": _message_of(error)[:_MAX_TEXT], "stack": stack}
     causes = _causes_of(error)
     if causes:
         described["causes"] = causes
@@ -1918,9 +1955,17 @@ def _causes_of(error: BaseException) -> List[str]:
         cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if cause is None:
             break
-        lines.append(f"caused by {type(cause).__name__}: {cause}"[:_MAX_CAUSE])
+        lines.append(f"caused by {type(cause).__name__}: {_message_of(cause)}"[:_MAX_CAUSE])
         error = cause
     return lines
+
+
+def _message_of(error: BaseException) -> str:
+    """Returns the message of an error. That of another class may be a method that fails."""
+    try:
+        return str(error)
+    except Exception:
+        return "(its message cannot be read)"
 
 
 def _rss() -> int:

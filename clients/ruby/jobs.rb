@@ -309,6 +309,16 @@ module Jobs
       [[], "is #{show(value)}", expected]
     end
 
+    # Returns any value as a text that JSON can hold. Bytes, such as those of a response, are read as UTF-8.
+    def self.readable(value)
+      text = value.to_s
+      return text.dup.force_encoding(Encoding::UTF_8).scrub if text.encoding == Encoding::BINARY
+
+      text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
+    rescue EncodingError
+      text.b.force_encoding(Encoding::UTF_8).scrub
+    end
+
     def self.utf8?(text)
       text.encode(Encoding::UTF_8).valid_encoding?
     rescue EncodingError
@@ -819,6 +829,9 @@ module Jobs
     MAX_LINES = 200
     MAX_FIELDS = 50
     MAX_LINE = 1_000
+    MAX_NAME = 100
+    # A larger whole number has digits that other languages lose.
+    MAX_INTEGER = 2**53
 
     # raw: the payload as text. client: pushes further jobs. batch, flow: those of the job, or nil.
     attr_reader :batch, :flow, :jid, :class_name, :queue, :attempt, :payload, :raw, :client, :log, :token, :given, :since, :reason
@@ -830,7 +843,7 @@ module Jobs
       @batch = job["batch"] && Batch.new(job["batch"], self)
       @flow = job["node"] && Flow.new(job["batch"], job["node"], self)
       @raw = job["payload"]
-      @payload = JSON.parse(@raw)
+      @payload = {}
       @jid = job["jid"]
       @class_name = job["class"]
       @queue = job["queue"]
@@ -844,6 +857,11 @@ module Jobs
       @stream = Stream.new(@token, send_step, @log)
       @lock = Monitor.new
       @aborted = @lock.new_cond
+    end
+
+    # Reads the payload. Raises JSON::ParserError for one that Ruby can't hold, such as half of an emoji.
+    def parse
+      @payload = JSON.parse(@raw)
     end
 
     # Runs a part of the job once, and returns its result. Every later attempt returns the stored result.
@@ -925,7 +943,10 @@ module Jobs
         raise TypeError, "Invalid progress #{done.inspect}: expected a number"
       end
 
-      @lock.synchronize { @progress = { done: done, note: note&.to_s }.compact }
+      exact = done.is_a?(Integer) && done.abs < MAX_INTEGER
+      @lock.synchronize do
+        @progress = { done: exact ? done : done.to_f, note: note && Json.readable(note)[0, MAX_LINE] }.compact
+      end
     end
 
     # Adds a chunk to the stream of the job: a text, or another value that is JSON. Chunks are sent together, ten times a second.
@@ -962,16 +983,19 @@ module Jobs
 
     # Adds a line to the log of the job, which is kept with it.
     def add_line(level, message, fields)
-      line = { level: level, message: message.to_s.scrub[0, MAX_LINE] }
-      line[:fields] = fields.first(MAX_FIELDS).to_h { |name, value| [name, field(value)] } unless fields.empty?
+      line = { level: level, message: Json.readable(message)[0, MAX_LINE] }
+      unless fields.empty?
+        line[:fields] = fields.first(MAX_FIELDS).to_h { |name, value| [Json.readable(name)[0, MAX_NAME], field(value)] }
+      end
       @lock.synchronize { (@lines << line).shift([0, @lines.size - MAX_LINES].max) }
     end
 
     # Returns the value of a field as JSON can hold it.
     def field(value)
-      return value if [nil, true, false].include?(value) || value.is_a?(Integer) || (value.is_a?(Float) && value.finite?)
+      return value if [nil, true, false].include?(value) || (value.is_a?(Float) && value.finite?)
+      return value if value.is_a?(Integer) && value.abs < MAX_INTEGER
 
-      value.to_s.scrub[0, MAX_LINE]
+      Json.readable(value)[0, MAX_LINE]
     end
 
     # Returns what the job has reported since the last request.
@@ -1098,9 +1122,9 @@ module Jobs
       return { end: "snooze", in: error.delay } if error.is_a?(Snooze)
 
       ending = { Discard => "discard", Kill => "kill" }.find { |kind, _| error.is_a?(kind) }&.last || "failed"
-      name = error.is_a?(Aborted) ? error.reason : error.class.name.to_s
-      stack = (error.backtrace || []).first(50).map { |at| "at #{at}".scrub[0, Context::MAX_LINE] }
-      described = { class: name, message: error.message.to_s.scrub[0, MAX_TEXT], stack: stack, causes: causes_of(error) }
+      name = error.is_a?(Aborted) ? error.reason : Json.readable(error.class.name)
+      stack = (error.backtrace || []).first(50).map { |at| "at #{Json.readable(at)}"[0, Context::MAX_LINE] }
+      described = { class: name, message: message_of(error)[0, MAX_TEXT], stack: stack, causes: causes_of(error) }
       { end: ending, error: described.compact }
     end
 
@@ -1108,9 +1132,16 @@ module Jobs
     def self.causes_of(error)
       lines = []
       while (error = error.cause) && lines.size < MAX_CAUSES
-        lines << "caused by #{error.class}: #{error.message}".scrub[0, MAX_CAUSE]
+        lines << "caused by #{Json.readable(error.class)}: #{message_of(error)}"[0, MAX_CAUSE]
       end
       lines unless lines.empty?
+    end
+
+    # Returns the message of an error as JSON can hold it. That of another class may be a method that fails.
+    def self.message_of(error)
+      Json.readable(error.message)
+    rescue Exception
+      "(its message cannot be read)"
     end
   end
 
@@ -1209,6 +1240,8 @@ module Jobs
 
       threads = %i[take_loop settle_loop beat_loop].map { |part| Thread.new { guarded { send(part) } } }
       @lock.synchronize { @changed.wait(0.5) until @done }
+      # If a part has failed, a request for jobs is open.
+      interrupt_taker
       threads[1].join(30)
       # A heartbeat that was sent while jobs ran waits for seconds.
       threads[2].kill.join
@@ -1266,7 +1299,18 @@ module Jobs
       return unless Thread.current == Thread.main
 
       heard, bell = IO.pipe
-      before = %w[TERM INT TTIN].to_h { |name| [name, Signal.trap(name) { bell.puts(name) }] }
+      pid = Process.pid
+      before = %w[TERM INT TTIN].to_h do |name|
+        trap = Signal.trap(name) do
+          if Process.pid == pid then bell.puts(name)
+          else
+            # A handler has forked this process: the signal has its usual effect, and doesn't reach the worker.
+            Signal.trap(name, "DEFAULT")
+            Process.kill(name, Process.pid)
+          end
+        end
+        [name, trap]
+      end
       ears = Thread.new do
         while (name = heard.gets&.strip)
           name == "TTIN" ? warn(dump) : stop("SIG#{name}")
@@ -1325,6 +1369,7 @@ module Jobs
         answer = taking { request(line, "/work/take", { take: @take, limit: limit, wait: TAKE_WAIT }, TAKE_WAIT) } || {}
         confirmed(line, answer.fetch("jobs", []), since).each { |job| start(job) }
         @lock.synchronize { @taken = @take }
+        obey(answer)
       end
     end
 
@@ -1379,11 +1424,17 @@ module Jobs
       Thread.current.thread_variable_set(:jobs_context, context)
       return if stood_still?(context) && !held?(context)
 
+      context.parse
       handler = @handlers[context.class_name] || raise(NameError, "No handler for class #{context.class_name.inspect}")
       result = @executor ? @executor.wrap { handler.call(context) } : handler.call(context)
       finish(context, success(context, result))
     rescue Exception => e # Also what a handler shouldn't raise: SystemExit, NotImplementedError.
       finish(context, Outcome.of(e))
+    ensure
+      # The handler has ended its thread.
+      unless @done || !@running.key?(context.token)
+        finish(context, { end: "failed", error: { class: "ThreadError", message: "The handler has ended its thread" } })
+      end
     end
 
     # Whether this process stood still, as a suspended machine does, between the reply and the begin of the job.
@@ -1483,16 +1534,35 @@ module Jobs
           [@running.values, @ended.map { |given, _| { token: given["token"] } }, @taken]
         end
         # Also those whose ends aren't stored yet: the server would take them for forgotten.
-        running = contexts.map(&:report) + ended
+        running = reports_of(contexts) + ended
         wait = running.any? && !@stopping ? @heartbeat : 0
         began = Jobs.now
         body = { running: running, taken: taken, rss: rss, wait: wait.positive? ? wait : nil }.compact
-        orders = request(line, "/work/heartbeat", body, wait) || {}
-        obey(orders)
+        obey(beat(line, body, wait) || {})
         rest = wait.zero? ? @heartbeat : Jobs.now - began >= wait ? MIN_BEAT : BUSY_BEAT
         pause(rest) { @done || running.empty? && @running.any? }
         sleep(MIN_BEAT) unless @done
       end
+    end
+
+    # Returns the reports of jobs. Lines that are too many for one request wait for the next heartbeat.
+    def reports_of(contexts)
+      size = 0
+      contexts.map do |context|
+        next { token: context.token } if size > MAX_REQUEST / 2
+
+        context.report.tap { |report| size += Json.generate(report).size if report[:log] }
+      end
+    end
+
+    # Sends a heartbeat. A server that refuses what jobs report still learns that they run.
+    def beat(line, body, wait)
+      request(line, "/work/heartbeat", body, wait)
+    rescue Error => e
+      raise if !REFUSED.include?(e.status) || body[:running].all? { |one| one.size == 1 }
+
+      say("warn", "Dropped the progress and log lines that the server refused", error: e.message)
+      request(line, "/work/heartbeat", { **body, running: body[:running].map { |one| one.slice(:token) } }, wait)
     end
 
     def pause(seconds)
@@ -1605,7 +1675,8 @@ module Jobs
     end
 
     def say(level, message, **fields)
-      line = { ts: Time.now.utc.iso8601(3), level: level, name: "worker", msg: message, **fields }
+      readable = fields.transform_values { |value| value.is_a?(Integer) ? value : Json.readable(value) }
+      line = { ts: Time.now.utc.iso8601(3), level: level, name: "worker", msg: message, **readable }
       $stderr.write("#{Json.generate(line)}\n")
     end
   end

@@ -1,0 +1,31 @@
+// A worker for odd_jobs_test.ts. Its only processor performs the next job if the one before has ended.
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { work } from "../../clients/node/jobs_client.mjs";
+
+/** Returns an error whose members throw. */
+function hostile() {
+  const get = () => {
+    throw new Error("no member");
+  };
+  return Object.defineProperties(new Error(), { name: { get }, message: { get }, cause: { get } });
+}
+
+function fail(error) {
+  throw error;
+}
+
+const handlers = {
+  Echo: (_, value) => value,
+  "throws an object that has no text": () => fail(Object.create(null)),
+  "throws an error whose members throw": () => fail(hostile()),
+  "throws an error whose cause throws": () => fail(new Error("outer", { cause: hostile() })),
+  "throws in a step what has no text": (ctx) => ctx.step("one", () => fail(Object.create(null))),
+  "reports a long note": async (ctx) => {
+    ctx.progress(1, "n".repeat(5_000_000));
+    // A heartbeat reports it.
+    await sleep(1_500);
+  },
+};
+for (const handler of Object.values(handlers)) handler.options = { retry: 0, result_ttl: "1h" };
+await work({ url: process.argv[2], token: process.env.TOKEN, handlers, concurrency: 1 });

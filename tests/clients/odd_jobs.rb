@@ -1,0 +1,48 @@
+# A worker for odd_jobs_test.ts. Its only processor performs the next job if the one before has ended.
+require_relative "../../clients/ruby/jobs"
+
+class RaisesMessage < StandardError
+  def message
+    raise "no message"
+  end
+end
+
+def report(ctx, *args)
+  ctx.progress(*args)
+  # A heartbeat reports it.
+  sleep 1.5
+  nil
+end
+
+BYTES = "caf\xE9".b
+
+HANDLERS = {
+  "Echo" => ->(_, value) { value },
+  "raises an error whose message raises" => ->(_) { raise RaisesMessage },
+  "raises an error whose cause has no message" => lambda do |_|
+    raise RaisesMessage
+  rescue RaisesMessage
+    raise "outer"
+  end,
+  "raises in a step what has no message" => ->(ctx) { ctx.step("one") { raise RaisesMessage } },
+  "raises an error with bytes" => ->(_) { raise BYTES },
+  "raises an error with bytes that are UTF-8" => ->(_) { raise "café".b },
+  "logs bytes" => lambda do |ctx|
+    ctx.log.info(BYTES, "k\xE9".b.to_sym => "v\xE9".b, n: 1)
+    sleep 1.5
+    nil
+  end,
+  "reports a note of bytes" => ->(ctx) { report(ctx, 1, BYTES) },
+  "reports a long note" => ->(ctx) { report(ctx, 1, "n" * 5_000_000) },
+  "reports a fraction" => ->(ctx) { report(ctx, Rational(1, 2)) },
+  "reports a large number" => ->(ctx) { report(ctx, 10**300) },
+  "ends its thread" => ->(_) { Thread.current.kill },
+  "ends a process that it has forked" => lambda do |_|
+    pid = fork { sleep }
+    Process.kill("TERM", pid)
+    Process.wait2(pid)[1].termsig
+  end
+}.freeze
+
+handlers = HANDLERS.transform_values { |handler| Jobs.handler(retry: 0, result_ttl: "1h", &handler) }
+Jobs::Worker.new(ARGV[0], handlers: handlers, token: ENV["TOKEN"], concurrency: 1).run

@@ -1,0 +1,78 @@
+/** Jobs whose errors and reports JSON can't hold, or that end in odd ways: each ends alone, and its worker performs the next one. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { Lab } from "./lab.ts";
+
+const UNREADABLE = "(its message cannot be read)";
+
+/** The end of a job: its state, and a part of its error's message, its progress or its log. */
+type Ends = Readonly<Record<string, readonly [state: "dead" | "succeeded", text: string]>>;
+
+const PROGRAMS: Readonly<Record<string, { readonly command: readonly [string, string]; readonly ends: Ends }>> = {
+  Node: {
+    command: ["node", "odd_jobs.mjs"],
+    ends: {
+      "throws an object that has no text": ["dead", UNREADABLE],
+      "throws an error whose members throw": ["dead", UNREADABLE],
+      "throws an error whose cause throws": ["dead", "outer"],
+      "throws in a step what has no text": ["dead", UNREADABLE],
+      "reports a long note": ["succeeded", "1 nn"],
+    },
+  },
+  Python: {
+    command: ["python3", "odd_jobs.py"],
+    ends: {
+      "raises an error whose text is None": ["dead", UNREADABLE],
+      "raises an error whose text raises": ["dead", UNREADABLE],
+      "raises an error whose cause has no text": ["dead", "outer"],
+      "raises in a step what has no text": ["dead", UNREADABLE],
+      "reports a long note": ["succeeded", "1 nn"],
+      "reports a large number": ["succeeded", "1e+300"],
+    },
+  },
+  Ruby: {
+    command: ["ruby", "odd_jobs.rb"],
+    ends: {
+      "raises an error whose message raises": ["dead", UNREADABLE],
+      "raises an error whose cause has no message": ["dead", "outer"],
+      "raises in a step what has no message": ["dead", UNREADABLE],
+      "raises an error with bytes": ["dead", "caf\ufffd"],
+      "raises an error with bytes that are UTF-8": ["dead", "café"],
+      "logs bytes": ["succeeded", "caf\ufffd k\ufffd=v\ufffd n=1"],
+      "reports a note of bytes": ["succeeded", "1 caf\ufffd"],
+      "reports a long note": ["succeeded", "1 nn"],
+      "reports a fraction": ["succeeded", "0.5"],
+      "reports a large number": ["succeeded", "1e+300"],
+      "ends its thread": ["dead", "The handler has ended its thread"],
+      // Its signals are those of the worker until it resets them.
+      "ends a process that it has forked": ["succeeded", "15"],
+    },
+  },
+};
+
+for (const [language, { command, ends }] of Object.entries(PROGRAMS)) {
+  Deno.test(`a worker in ${language} ends each odd job alone`, async (t) => {
+    await using lab = await Lab.open({ command });
+    const program = lab.program();
+    for (const [name, [state, text]] of Object.entries(ends)) {
+      await t.step(`which ${name}`, async () => {
+        const record = await lab.run(name, []);
+        const { error, progress, log, result } = record as typeof record & Record<string, unknown>;
+        assertStringIncludes(error?.message ?? String(progress ?? log ?? result), text);
+        assertEquals([record.state, (await lab.run("Echo", ["next"])).result], [state, "next"]);
+      });
+    }
+    program.kill("SIGTERM");
+    assertEquals((await program.status()).code, 0);
+  });
+}
+
+Deno.test("a worker in Ruby fails a payload that Ruby can't read, alone", async () => {
+  await using lab = await Lab.open({ command: ["ruby", "odd_jobs.rb"] });
+  lab.program();
+  // Half of an emoji, which a program in JavaScript has cut off.
+  const payload = `{"class":"Echo","args":["\\ud83d"],"jid":"half","queue":"default","retry":0,"failure_ttl":1000}`;
+  await lab.bench.store.jobs.enqueue([{ payload, queue: "default", jid: "half" }]);
+  const record = await lab.ended("half");
+  assertEquals([record?.state, record?.error?.class], ["dead", "JSON::ParserError"]);
+  assertEquals((await lab.run("Echo", ["next"])).result, "next");
+});
