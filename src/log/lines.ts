@@ -6,7 +6,7 @@
 import { getColorEnabled } from "@std/fmt/colors";
 import { systemClock } from "../clock.ts";
 import { formatJson, formatPretty, type LogLevel, type LogLine } from "./format.ts";
-import { LogOutput } from "./output.ts";
+import { append, LogOutput } from "./output.ts";
 import { mergeFields } from "./value.ts";
 
 /** Destination and format of the log. */
@@ -34,14 +34,9 @@ export interface LogLines extends Disposable {
  *
  * @throws {LogError} if the file cannot be opened
  */
-export function openLines({ format: wanted = "auto", file, fields }: LogOptions): LogLines {
-  const terminal = file === undefined && Deno.stderr.isTerminal();
-  const pretty = wanted === "pretty" || (wanted === "auto" && terminal);
-  const color = terminal && pretty && getColorEnabled();
-  const format = (line: LogLine) => {
-    const whole = fields === undefined ? line : { ...line, fields: mergeFields(fields, line.fields) };
-    return pretty ? formatPretty(whole, color) : formatJson(whole);
-  };
+export function openLines(options: LogOptions): LogLines {
+  const { file } = options;
+  const format = formatterOf(options);
   const output = new LogOutput(file, (count) =>
     format({
       time: systemClock.now(),
@@ -55,5 +50,41 @@ export function openLines({ format: wanted = "auto", file, fields }: LogOptions)
     reopen: () => output.reopen(),
     flush: () => output.flush(),
     [Symbol.dispose]: () => output.close(),
+  };
+}
+
+/**
+ * Lines of a thread that must not wait: a pipe that isn't read blocks each thread that writes to it, and often that is why the main
+ * thread is blocked. A file is opened for each line: it may have been rotated. A line that can't be written is dropped.
+ */
+export class UnblockedLines {
+  readonly #file: string | undefined;
+  readonly #format: (line: LogLine) => string;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(options: LogOptions) {
+    this.#file = options.file;
+    this.#format = formatterOf(options);
+  }
+
+  /** Resolves when the lines until now are written. Never rejects. */
+  get written(): Promise<void> {
+    return this.#written;
+  }
+
+  /** Writes a line after those before it. */
+  write(line: LogLine): void {
+    const text = this.#format(line) + "\n";
+    this.#written = this.#written.then(() => append(this.#file, text)).catch(() => {});
+  }
+}
+
+function formatterOf({ format = "auto", file, fields }: LogOptions): (line: LogLine) => string {
+  const terminal = file === undefined && Deno.stderr.isTerminal();
+  const pretty = format === "pretty" || (format === "auto" && terminal);
+  const color = terminal && pretty && getColorEnabled();
+  return (line) => {
+    const whole = fields === undefined ? line : { ...line, fields: mergeFields(fields, line.fields) };
+    return pretty ? formatPretty(whole, color) : formatJson(whole);
   };
 }

@@ -33,6 +33,7 @@ export class LogError extends Error {
 /** More than this many buffered characters are written at once. */
 const MAX_BUFFER_CHARS = 64 * 1024;
 const LINE_BREAK = 10;
+const OPEN_OPTIONS: Deno.OpenOptions = { append: true, create: true, mode: 0o640 };
 
 export class LogOutput {
   readonly #path: string | undefined;
@@ -105,7 +106,7 @@ export class LogOutput {
   #open(): Deno.FsFile | undefined {
     if (this.#path === undefined) return undefined;
     try {
-      return Deno.openSync(this.#path, { append: true, create: true, mode: 0o640 });
+      return Deno.openSync(this.#path, OPEN_OPTIONS);
     } catch (error) {
       const reason = error instanceof Deno.errors.NotFound ? "no such folder" : (error as Error).message;
       throw new LogError(`Log file "${this.#path}" cannot be opened: ${reason}`);
@@ -126,6 +127,18 @@ export class LogOutput {
     if (sent > 0) this.#torn = bytes[sent - 1] !== LINE_BREAK;
     return bytes.subarray(Math.max(sent, begin)).reduce((lines, byte) => byte === LINE_BREAK ? lines + 1 : lines, 0);
   }
+}
+
+/**
+ * Appends text to a file, or writes it to stderr. The calling thread doesn't wait.
+ *
+ * @throws {Error} if the file can't be opened, or the text can't be written
+ */
+export async function append(path: string | undefined, text: string): Promise<void> {
+  using file = path === undefined ? undefined : await Deno.open(path, OPEN_OPTIONS);
+  const out = file ?? Deno.stderr;
+  const bytes = new TextEncoder().encode(text);
+  for (let sent = 0; sent < bytes.length;) sent += await out.write(bytes.subarray(sent));
 }
 
 type Methods = Record<string, unknown>;

@@ -11,7 +11,7 @@ import { formatDuration } from "../../job/duration.ts";
 import { signalDescendants } from "../../handlers/isolation/process_group.ts";
 import type { LogLevel, LogLine } from "../../log/format.ts";
 import { plain } from "../../log/format.ts";
-import { type LogOptions, openLines } from "../../log/lines.ts";
+import { type LogOptions, UnblockedLines } from "../../log/lines.ts";
 import type { BlockedLoop, RunningJobRecord, WorkerRecord } from "../../store/port/workers.ts";
 import { type DumpTask, formatMemory, formatTasks } from "../control/dump.ts";
 import { blockingTask, type BoardReader, type BoardTask } from "../control/task_board.ts";
@@ -21,6 +21,8 @@ import { BLOCKED_MS, type LoopWatch } from "./loop_watch.ts";
 
 /** How long the end of the process waits for the store. */
 const STORE_TIMEOUT_MS = 1_500;
+/** How long it waits for the store and the log together: a pipe may not be read. */
+const END_TIMEOUT_MS = 1_750;
 
 export interface StandInOptions {
   readonly clock: Clock;
@@ -35,9 +37,12 @@ export interface StandInOptions {
 
 export class StandIn {
   readonly #options: StandInOptions;
+  /** This thread must not wait for a log that isn't read: without its heartbeats the worker would be offline. */
+  readonly #lines: UnblockedLines | undefined;
 
   constructor(options: StandInOptions) {
     this.#options = options;
+    this.#lines = options.log && new UnblockedLines(options.log);
   }
 
   /** Describes how the event loop is blocked; undefined if it has not been silent for this long. */
@@ -87,6 +92,7 @@ export class StandIn {
    */
   async end(deregister: () => Promise<unknown>): Promise<void> {
     const { board, clock, worker } = this.#options;
+    const timeout = clock.sleep(END_TIMEOUT_MS);
     const running = board.read().filter(({ job }) => job !== undefined);
     const blocked = this.blocked();
     this.warn("Event loop is blocked at the shutdown deadline, exiting without it", {
@@ -106,6 +112,7 @@ export class StandIn {
     }
     this.#log("info", "Stopped", { worker });
     await signalDescendants(Deno.pid, "SIGKILL");
+    await Promise.race([this.#lines?.written, timeout]);
     exitNow(isReturned ? 0 : 1);
   }
 
@@ -121,16 +128,8 @@ export class StandIn {
     };
   }
 
-  /** Opens the log each time: the file may have been rotated. */
   #log(level: LogLevel, message: string, fields: LogLine["fields"]): void {
-    const { log, clock } = this.#options;
-    if (log === undefined) return;
-    try {
-      using lines = openLines(log);
-      lines.write({ time: clock.now(), level, name: "control", message, fields });
-    } catch {
-      // A log that can't be written must not prevent what it reports.
-    }
+    this.#lines?.write({ time: this.#options.clock.now(), level, name: "control", message, fields });
   }
 
   #explain(busy: number): string {
