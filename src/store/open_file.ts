@@ -84,19 +84,25 @@ export async function restoreStore(
   file: string,
   { confirmReplace }: { readonly confirmReplace: () => void },
 ): Promise<Restored> {
-  const { copyDatabase, removeDatabase, replaceFile, storeFile } = await sqliteOf(url);
-  const path = storeFile(url);
-  if (await Deno.stat(file).then((info) => !info.isFile, () => true)) {
+  const { checkWhole, copyDatabase, lockFolder, realFile, removeDatabase, replaceFile, storeFile } = await sqliteOf(
+    url,
+  );
+  // Links stay: their files have the logs, and the store may be on another disk than the link.
+  const [path, backup] = await Promise.all([realFile(storeFile(url)), realFile(file)]);
+  if (await Deno.stat(backup).then((info) => !info.isFile, () => true)) {
     throw new StoreError("missing", `No backup at "${file}": expected a file that jobs backup made`);
   }
+  await checkWhole(backup);
   if (await Deno.stat(path).then(() => true, () => false)) {
     await refuseIfInUse(url);
     confirmReplace();
   }
+  // The name is always the same, so that the copy of a killed restore is removed here. Not that of one that still runs.
+  using _lock = await lockFolder(path);
   const copy = `${path}.restoring`;
   await removeDatabase(copy);
   try {
-    await copyDatabase(file, copy, { closed: true });
+    await copyDatabase(backup, copy, { closed: true });
     const jobs = await prepare(copy);
     return { jobs, kept: await replaceFile(path, copy) };
   } catch (error) {

@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
 import { Bench, benchOn } from "../support/bench.ts";
+import { jobsCommand } from "../support/command.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
@@ -148,4 +149,76 @@ Deno.test("--replace replaces neither the store, nor another one in use, nor a f
   }
   assertEquals(await Deno.readTextFile(`${bench.folder}/text`), "notes");
   assertEquals((await bench.store.admin.stats()).enqueued, 1);
+});
+
+Deno.test("a backup that doesn't fit names the file that can't be written, and leaves nothing of it", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  // An empty store takes more than the limit of the file size, which acts as a full disk.
+  const limited = ["-c", `trap '' XFSZ; ulimit -f 128; exec "$@"`, "sh", ...jobsCommand(), "backup", "copy.db"];
+  const { code, stderr } = await new Deno.Command("sh", {
+    args: limited,
+    env: { JOBS_STORE: bench.url },
+    cwd: bench.folder,
+  }).output();
+  assertMatch(new TextDecoder().decode(stderr), /^jobs: Store "copy\.db" is not available: disk I\/O error\n$/);
+  assertEquals([code, await files(bench, "copy.db")], [1, []]);
+});
+
+Deno.test("restore refuses a backup that was interrupted: one that is empty or has a journal", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  await on(bench, "backup", "part.db");
+  await Deno.writeTextFile(`${bench.folder}/part.db-journal`, "the journal");
+  await Deno.writeTextFile(`${bench.folder}/empty.db`, "");
+  for (
+    const [file, why] of [
+      ["part.db", 'writing it was interrupted ("part.db-journal" exists)'],
+      ["empty.db", "it isn't a SQLite file, or is empty"],
+    ] as const
+  ) {
+    const { code, stderr } = await on(bench, "restore", file, "--yes");
+    assertEquals([code, stderr.replaceAll(`${bench.folder}/`, "")], [
+      1,
+      `jobs: File "${file}" isn't a backup: ${why}\n`,
+    ]);
+  }
+  assertEquals((await bench.store.admin.stats()).enqueued, 1);
+});
+
+Deno.test("restore follows links: the store's link stays, and the log of a linked backup is part of it", async () => {
+  await using bench = await Bench.open();
+  await using folder = await temporaryFolder();
+  const real = `${folder.path}/real.db`;
+  await using made = await openStore(`sqlite:${real}`);
+  await made.admin.configure("made", { pause: true });
+  await Deno.symlink(real, `${bench.folder}/made.db`);
+  await Deno.mkdir(`${folder.path}/disk`);
+  await Deno.symlink(`${folder.path}/disk/jobs.db`, `${bench.folder}/link.db`);
+  const store = `sqlite:${bench.folder}/link.db`;
+  assertEquals((await on(bench, "push", "Old", "--store", `sqlite:${folder.path}/disk/jobs.db`)).code, 0);
+  const { code, stderr, stdout } = await on(bench, "restore", "made.db", "--yes", "--json", "--store", store);
+  assertEquals(code, 0, stderr);
+  assertEquals(JSON.parse(stdout).kept, await Deno.realPath(`${folder.path}/disk/jobs.db.before-restore`));
+  assertEquals((await Deno.lstat(`${bench.folder}/link.db`)).isSymlink, true);
+  const { queues } = JSON.parse((await on(bench, "stats", "--json", "--store", store)).stdout);
+  assertEquals(queues.map(({ name, paused }: Record<string, unknown>) => [name, paused]), [["made", true]]);
+});
+
+Deno.test("a restore leaves the copy of one that runs at the same time alone", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  await on(bench, "backup", "copy.db");
+  await Deno.writeTextFile(`${bench.folder}/jobs.db.restoring`, "of the other one");
+  {
+    using other = await Deno.open(bench.folder);
+    await other.lock(true);
+    const { code, stderr } = await on(bench, "restore", "copy.db", "--yes");
+    assertEquals(code, 1);
+    assertMatch(stderr, /^jobs: Another restore in the folder of "[^"]+" is running: wait for its end\n$/);
+    assertEquals(await Deno.readTextFile(`${bench.folder}/jobs.db.restoring`), "of the other one");
+  }
+  // That of a killed one is removed.
+  assertEquals((await on(bench, "restore", "copy.db", "--yes")).code, 0);
+  assertEquals(await files(bench, "jobs.db.restoring"), []);
 });

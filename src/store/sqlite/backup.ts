@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../port/errors.ts";
 import { parseAddress } from "./address.ts";
-import { translate } from "./errors.ts";
+import { isWriteFailure, translate } from "./errors.ts";
 
 /** Returns the file of the store at `url`. @throws {StoreError} if it is in memory */
 export function storeFile(url: string): string {
@@ -17,8 +17,10 @@ export function storeFile(url: string): string {
   throw new StoreError("wrong", 'Store "sqlite::memory:" ends with its process: expected a file');
 }
 
-/** The endings of a database's files: the log and its index lie next to the file while the database is open. */
-const SUFFIXES = ["-wal", "-shm", ""];
+/** The ending of the journal. It stays next to a copy whose writing was interrupted. */
+const JOURNAL = "-journal";
+/** The endings of a database's files: the log, its index and the journal lie next to the file while the database is written. */
+const SUFFIXES = ["-wal", "-shm", JOURNAL, ""];
 
 /**
  * Writes a consistent copy of the database at `path` to `target`, which must not exist. Reads a snapshot: workers don't wait, and
@@ -60,8 +62,44 @@ export async function copyDatabase(
     await flush(target);
   } catch (error) {
     await removeDatabase(target);
-    throw translate(error, path);
+    // The source is only read.
+    throw translate(error, isWriteFailure(error) ? target : path);
   }
+}
+
+/**
+ * Checks that a file is a whole copy of a database. SQLite takes an empty file for an empty database, and one with a journal for
+ * what it was before the writing began: empty, too.
+ *
+ * @throws {StoreError}
+ */
+export async function checkWhole(file: string): Promise<void> {
+  const why = await exists(file + JOURNAL)
+    ? `writing it was interrupted ("${file}${JOURNAL}" exists)`
+    : await isDatabase(file)
+    ? undefined
+    : "it isn't a SQLite file, or is empty";
+  if (why !== undefined) throw new StoreError("wrong", `File "${file}" isn't a backup: ${why}`);
+}
+
+/**
+ * Locks the folder of a file, until disposed or until this process ends.
+ *
+ * @throws {StoreError} if another process has locked it, or it can't be opened
+ */
+export async function lockFolder(file: string): Promise<Disposable> {
+  const folder = await Deno.open(dirname(file)).catch((error) => {
+    throw new StoreError("denied", `Can't write "${file}": ${error.message}`, { cause: error });
+  });
+  // Some file systems lock no folder.
+  if (await folder.tryLock(true).catch(() => true)) return folder;
+  folder.close();
+  throw new StoreError("locked", `Another restore in the folder of "${file}" is running: wait for its end`);
+}
+
+/** Resolves a link to the path of its file. A path that doesn't exist stays unchanged. */
+export async function realFile(path: string): Promise<string> {
+  return await Deno.realPath(path).catch(() => path);
 }
 
 /**
@@ -98,7 +136,7 @@ export async function replaceFile(path: string, copy: string): Promise<string | 
  */
 export async function replaceBackup<T>(path: string, file: string, write: (target: string) => Promise<T>): Promise<T> {
   // A link stays: the file that it names is replaced.
-  const target = await Deno.realPath(file).catch(() => file);
+  const target = await realFile(file);
   const before = await Deno.stat(target).catch(() => undefined);
   if (before !== undefined) await checkReplaceable(path, file, target);
   // A unique name: a backup that runs at the same time writes to another file.

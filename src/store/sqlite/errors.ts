@@ -8,11 +8,20 @@ import { StoreError } from "../port/errors.ts";
 /** Primary result codes, from https://www.sqlite.org/rescode.html */
 const BUSY = 5;
 const LOCKED = 6;
+const FULL = 13;
 
 /** Returns whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error);
   return code === BUSY || code === LOCKED;
+}
+
+/** Extended codes of writes that failed: to write, sync, truncate, sync the folder. */
+const WRITE_FAILURES = [778, 1034, 1546, 1290];
+
+/** Returns whether a file couldn't be written: no space, or a failure of the disk. */
+export function isWriteFailure(error: unknown): boolean {
+  return primaryCode(error) === FULL || WRITE_FAILURES.includes((error as { errcode?: number } | null)?.errcode ?? 0);
 }
 
 /** Converts an error of SQLite to a {@linkcode StoreError}. Other errors stay unchanged. */
@@ -33,7 +42,7 @@ export function translate(error: unknown, path: string): unknown {
         `Store "${path}" is locked by another program; end that program, or wait for its end`,
         because,
       );
-    case 13: // SQLITE_FULL
+    case FULL:
       return new StoreError(
         "full",
         `No space for store "${path}" (${reply}); nothing was stored: free some space`,
@@ -70,7 +79,7 @@ const TEXTS: Readonly<Record<string, number>> = {
   "attempt to write a readonly database": 8,
   "disk I/O error": 10,
   "database disk image is malformed": 11,
-  "database or disk is full": 13,
+  "database or disk is full": FULL,
   "unable to open database file": 14,
   "file is not a database": 26,
 };
