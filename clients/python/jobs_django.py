@@ -24,7 +24,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Optional
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import close_old_connections
+from django.db import close_old_connections, connections
 from django.utils import timezone
 from django.utils.module_loading import autodiscover_modules, import_string
 
@@ -196,10 +196,17 @@ def _handler(backend: JobsBackend, task: Any) -> Callable[..., Any]:
         try:
             return backend.perform(task, ctx, args, kwargs)
         finally:
-            close_old_connections()
+            _close_connections()
 
     perform.jobs_options = {**backend.job_options, "queue": task.queue_name}  # type: ignore[attr-defined]
     return perform
+
+
+def _close_connections() -> None:
+    """Closes the connections of this thread, which ends with its job. Those of a test's transaction stay."""
+    for connection in connections.all():
+        if not connection.in_atomic_block:
+            connection.close()
 
 
 def _time(value: Any) -> Optional[datetime.datetime]:

@@ -28,6 +28,8 @@ Deno.test("Django's tasks are enqueued, performed, retried and read as the inter
     ],
     flaky: [true, 2],
     broken: ["FAILED", "TypeError", "TypeError: no such account"],
+    // Each task has a separate thread: a connection that is kept has no further use.
+    connections: [1, 1, 1],
     async: "async",
     signals: ["task_enqueued READY"],
     missing: "missing",

@@ -3,6 +3,7 @@ import datetime
 import json
 import os
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -13,9 +14,13 @@ from django.conf import settings  # noqa: E402
 
 role, url = sys.argv[1:3]
 OPTIONS = {"url": url, "retry": 1, "backoff": {"type": "fixed", "base": 0.1}, "result_ttl": "1h", "failure_ttl": "1h"}
+folder = tempfile.TemporaryDirectory()
 settings.configure(
     INSTALLED_APPS=["shop"],
-    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
+    DATABASES={
+        "default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"},
+        "kept": {"ENGINE": "django.db.backends.sqlite3", "NAME": f"{folder.name}/kept", "CONN_MAX_AGE": None},
+    },
     USE_TZ=True,
     TASKS={"default": {"BACKEND": "jobs_django.JobsBackend", "QUEUES": ["default", "mail"], "OPTIONS": OPTIONS}},
 )
@@ -69,6 +74,7 @@ else:
                 "receipt": [receipt.return_value, receipt.status, receipt.attempts, receipt.args, receipt.kwargs],
                 "flaky": [flaky.return_value == flaky.id, flaky.attempts],
                 "broken": [broken.status, broken.errors[0].exception_class_path, broken.errors[0].traceback.split("\n")[0]],
+                "connections": [finished(tasks.connections.enqueue()).return_value for _ in range(3)],
                 "async": finished(tasks.later.enqueue()).return_value,
                 "deferred": [deferred.status, deferred.id],
                 "signals": sorted(set(signals)),

@@ -1,5 +1,8 @@
 """The tasks of the application of tests/clients/django_test.ts."""
+import os
+
 from django.db import connection
+from django.db import connections as databases
 
 try:
     from django.tasks import task
@@ -19,6 +22,16 @@ def flaky(context):
     if context.attempt == 1:
         raise ConnectionError("the bank is down")
     return context.task_result.id
+
+
+@task
+def connections():
+    """Returns how many connections to a database this process has."""
+    with databases["kept"].cursor() as cursor:
+        cursor.execute("SELECT 1")
+    files = [os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
+    name = databases["kept"].settings_dict["NAME"]
+    return sum(os.path.realpath(file) == os.path.realpath(name) for file in files)
 
 
 @task
