@@ -62,7 +62,7 @@ export interface JobContext extends StepContext {
   /**
    * Aborts when the worker stops or becomes quiet (TERM, TSTP, `jobs quiet`). The job may continue until the shutdown
    * timeout; a long one can push a continuation and return, or throw `Snooze`. After the worker resumes, later jobs get a
-   * new signal.
+   * new signal. When the job has ended, it doesn't abort any more.
    */
   readonly stopping: AbortSignal;
   /**

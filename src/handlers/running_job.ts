@@ -68,10 +68,12 @@ export class RunningJob {
   readonly lease: MemberLease | undefined;
   #steps: StepRunner | undefined;
   #areStepsFinished = false;
+  #hasEnded = false;
   #stream: StreamWriter | undefined;
   /** The signal of the worker's notice when the job started. */
   readonly #notice: AbortSignal | undefined;
-  #stopping: AbortSignal | undefined;
+  #stopping: AbortController | undefined;
+  #forward: (() => void) | undefined;
   #controller: AbortController | undefined;
   #abort: { readonly reason: unknown; readonly at: number } | undefined;
   #log: Log | undefined;
@@ -177,11 +179,27 @@ export class RunningJob {
     return this.#stream?.finish();
   }
 
-  /** See {@linkcode JobContext.stopping}. Each job has a signal: listeners on that of the worker would outlive their jobs. */
+  /**
+   * See {@linkcode JobContext.stopping}. Each job has a signal: listeners on that of the worker would outlive their jobs, and so would
+   * those on a signal by `AbortSignal.any`, which the runtime keeps while it has listeners.
+   */
   get stopping(): AbortSignal {
-    return this.#stopping ??= this.#notice === undefined
-      ? new AbortController().signal
-      : AbortSignal.any([this.#notice]);
+    if (this.#stopping !== undefined) return this.#stopping.signal;
+    const stopping = this.#stopping = new AbortController();
+    const notice = this.#notice;
+    const forward = () => stopping.abort(notice?.reason);
+    if (notice?.aborted) forward();
+    else if (!this.#hasEnded) {
+      this.#forward = forward;
+      notice?.addEventListener("abort", forward, { once: true });
+    }
+    return stopping.signal;
+  }
+
+  /** Forgets the worker, because the attempt has ended: {@linkcode stopping} doesn't abort any more. */
+  end(): void {
+    this.#hasEnded = true;
+    if (this.#forward !== undefined) this.#notice?.removeEventListener("abort", this.#forward);
   }
 
   /** See {@linkcode JobContext.complete}. */

@@ -31,6 +31,11 @@ export async function Late(ctx, notes, end) {
   if (end === "fail") throw new Error("The database went away");
   ctx.throwIfAborted();
 }
+/** Ends at once, and leaves a listener. */
+export function Leave(ctx, notes) {
+  ctx.stopping.addEventListener("abort", () => note(notes, "notified " + ctx.jid));
+}
+export const LeaveApart = Object.assign((...args) => Leave(...args), { options: { isolate: true } });
 export const BatchApart = Object.assign((...args) => Batch(...args), { options: { isolate: true } });
 export const LateApart = Object.assign((...args) => Late(...args), { options: { isolate: true } });
 `;
@@ -57,6 +62,23 @@ for (const [name, where] of [["Batch", "in the worker"], ["BatchApart", "in an i
     await using _other = await bench.server([module]);
     await bench.noted("did 3,4");
     assertEquals((await bench.readNotes()).filter((line) => line.startsWith("did")), ["did 1,2", "did 3,4"]);
+  });
+}
+
+for (const [apart, where] of [["", "in the worker"], ["Apart", "in an isolated process"]] as const) {
+  // A listener that is still called keeps what its job had in memory, as long as the worker lives.
+  Deno.test(`a stop notifies no job that has ended, ${where}`, async () => {
+    await using bench = await Bench.open();
+    const worker = await bench.server([await handlersOf(bench), "-c", "1"]);
+    await using _worker = worker;
+    const left = await bench.push(`Leave${apart}`, [bench.notes]);
+    const running = await bench.push(`Batch${apart}`, [bench.notes, [1, 2, 3]]);
+    assertEquals((await bench.client.result(left))?.state, "succeeded");
+    await bench.noted("did 1,2");
+    worker.kill("SIGTERM");
+    assertEquals((await worker.status()).code, 0);
+    assertEquals((await bench.client.result(running))?.result, "continued");
+    assertEquals((await bench.readNotes()).filter((line) => line.startsWith("notified")), []);
   });
 }
 

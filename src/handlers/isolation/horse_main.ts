@@ -179,6 +179,7 @@ class HorseMain implements AsyncDisposable {
       await this.#job?.steps?.store().catch(() => {});
       this.#parent.send({ kind: "failed", error: errorFrame(this.#job?.steps?.ending ?? error) });
     } finally {
+      this.#job?.end();
       this.#job = undefined;
     }
   }

@@ -307,6 +307,7 @@ export class Processor implements Component {
     const { job, since } = attempt;
     const elapsed = now - since;
     this.#attempt = undefined;
+    job.end();
     this.#ended?.abort();
     this.#ended = undefined;
     this.#over?.resolve();
