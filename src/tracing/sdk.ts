@@ -28,9 +28,14 @@ const MAX_VALUE = 10_000;
 const MAX_WARNING = 300;
 
 export interface Sdk {
-  /** Exports the remaining spans, and stops. Never rejects. */
+  /** Exports the spans that have ended. Never rejects. */
+  flush(): Promise<void>;
+  /** Exports the remaining spans, and stops. Another SDK can be set up as soon as this is called. Never rejects. */
   stop(): Promise<void>;
 }
+
+/** The tracer provider that was set up last. */
+let latest: TracerProvider | undefined;
 
 /**
  * Sets up the SDK for the whole program, through OpenTelemetry's API.
@@ -54,13 +59,17 @@ export function startSdk(warn: (message: string) => void, brief: boolean): Sdk {
     new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }),
   );
   trace.setGlobalTracerProvider(provider);
+  latest = provider;
   return {
+    // The reporting exporter logs the reasons of failures.
+    flush: () => provider.forceFlush().catch(() => {}),
     async stop() {
-      await provider.shutdown().catch(() => {}); // the reporting exporter has logged the reason
+      // First: a worker that starts during the export of the last spans must not use this provider.
       trace.disable();
       context.disable();
       propagation.disable();
-      diag.disable();
+      await provider.shutdown().catch(() => {});
+      if (latest === provider) diag.disable();
     },
   };
 }

@@ -343,32 +343,82 @@ Deno.test("with Deno's built-in OpenTelemetry, its provider exports the spans", 
   assertEquals([send.resource["service.name"], send.resource["telemetry.sdk.language"]], ["native", "deno-rust"]);
 });
 
+/** Sets variables of this process, until it is disposed of. */
+function environment(variables: Readonly<Record<string, string>>): Disposable {
+  const before = Object.keys(variables).map((name) => [name, Deno.env.get(name)] as const);
+  for (const [name, value] of Object.entries(variables)) Deno.env.set(name, value);
+  return {
+    [Symbol.dispose]() {
+      for (const [name, value] of before) value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+    },
+  };
+}
+
 Deno.test("an embedding program traces its client and its worker", async () => {
   await using bench = await Bench.open();
   await using collector = new Collector();
-  const before = Object.keys(collector.env).map((name) => [name, Deno.env.get(name)] as const);
-  for (const [name, value] of Object.entries(collector.env)) Deno.env.set(name, value);
-  try {
-    // A failed start leaves nothing behind that the next start would mistake for another program's configuration.
-    await assertRejects(() => startServer({ store: `${bench.url}/inside-a-file.db`, log: false }), StoreError);
-    assert(!hasProvider());
-    await using tracing = await openTracing();
-    const client = new Client({ store: bench.store, ...tracing?.client });
-    const jid = (await client.push("Greet", ["bob"]))!;
-    const [first, second] = await client.pushBulk({ class: "Greet", args: [["eve"], ["joe"]] });
-    assert(first?.jid !== undefined && second?.jid !== undefined);
-    await using _server = await startServer({
-      store: bench.url,
-      jobs: [Object.assign(() => {}, { class: "Greet", options: {} })],
-      log: false,
-    });
-    const send = await collector.span("send default", jid);
-    assertEquals(linksOf((await performs(collector, jid))[0]!), linkTo(send));
-    const [batch] = await collector.received((span) => "messaging.batch.message_count" in span.attributes) as [Span];
-    assertEquals(linksOf((await performs(collector, second.jid))[0]!), linkTo(batch));
-  } finally {
-    for (const [name, value] of before) value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+  using _variables = environment(collector.env);
+  // A failed start leaves nothing behind that the next start would mistake for another program's configuration.
+  await assertRejects(() => startServer({ store: `${bench.url}/inside-a-file.db`, log: false }), StoreError);
+  assert(!hasProvider());
+  await using tracing = await openTracing();
+  const client = new Client({ store: bench.store, ...tracing?.client });
+  const jid = (await client.push("Greet", ["bob"]))!;
+  const [first, second] = await client.pushBulk({ class: "Greet", args: [["eve"], ["joe"]] });
+  assert(first?.jid !== undefined && second?.jid !== undefined);
+  await using _server = await startServer({
+    store: bench.url,
+    jobs: [Object.assign(() => {}, { class: "Greet", options: {} })],
+    log: false,
+  });
+  const send = await collector.span("send default", jid);
+  assertEquals(linksOf((await performs(collector, jid))[0]!), linkTo(send));
+  const [batch] = await collector.received((span) => "messaging.batch.message_count" in span.attributes) as [Span];
+  assertEquals(linksOf((await performs(collector, second.jid))[0]!), linkTo(batch));
+});
+
+Deno.test("of several workers in one program, each is traced until it stops, in whatever order they do", async () => {
+  await using collector = new Collector();
+  using _variables = environment(collector.env);
+  const start = () => startServer({ store: "sqlite::memory:", log: false });
+  const [first, second] = await Promise.all([start(), start()]);
+  for (const stopped of [first, second]) {
+    const jid = (await second.client.push("Greet", []))!;
+    await collector.span("send default", jid);
+    await stopped.stop();
   }
+  assert(!hasProvider());
+});
+
+Deno.test("a worker that starts while the spans of the one before are exported is traced", async () => {
+  await using collector = new Collector();
+  const held = Promise.withResolvers<void>();
+  const exporting = Promise.withResolvers<void>();
+  await using slow = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async () => {
+    exporting.resolve();
+    await held.promise;
+    return Response.json({});
+  });
+  using _answer = { [Symbol.dispose]: () => held.resolve() };
+  const push = async (tracing: Awaited<ReturnType<typeof openTracing>>) => {
+    await using bench = await Bench.open();
+    return (await new Client({ store: bench.store, ...tracing?.client }).push("Greet", []))!;
+  };
+  const slowly = { ...collector.env, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${slow.addr.port}` };
+  let before: Awaited<ReturnType<typeof openTracing>>;
+  {
+    using _variables = environment(slowly);
+    before = await openTracing();
+  }
+  await push(before);
+  const ended = before![Symbol.asyncDispose]();
+  await exporting.promise;
+  using _variables = environment(collector.env);
+  await using tracing = await openTracing();
+  await collector.span("send default", await push(tracing));
+  held.resolve();
+  await ended;
+  await collector.span("send default", await push(tracing));
 });
 
 Deno.test("a job pushed over the HTTP API is part of the trace of the request", async () => {
