@@ -26,6 +26,7 @@ import os
 import platform
 import random
 import re
+import selectors
 import signal
 import socket
 import sys
@@ -1843,6 +1844,8 @@ class _Line:
     ) -> Dict[str, Any]:
         data = json.dumps(body, allow_nan=False).encode()
         try:
+            if self._connection is not None and _is_closed(self._connection.sock):
+                self.close()
             if self._connection is None:
                 kind = _KeptSecureConnection if self._url.scheme == "https" else _KeptConnection
                 self._connection = kind(self._url.hostname, self._url.port, timeout=timeout)
@@ -1884,6 +1887,19 @@ class _Line:
             self._connection.sock.shutdown(socket.SHUT_RDWR)
         except (AttributeError, OSError):
             pass  # No request is open.
+
+
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
+
+
+def _is_closed(sock: Any) -> bool:
+    """Whether the server, or a proxy, has closed a connection on which no request is open: nothing else arrives on it."""
+    try:
+        with _Selector() as selector:
+            selector.register(sock, selectors.EVENT_READ)
+            return bool(selector.select(0))
+    except (OSError, ValueError):
+        return True
 
 
 def _let_others_run() -> None:

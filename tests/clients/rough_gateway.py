@@ -1,6 +1,7 @@
 # A worker for rough_gateway_test.ts.
 import asyncio
 import os
+import select
 import sys
 import threading
 import time
@@ -32,6 +33,14 @@ class Late(jobs_client.Worker):
 
 
 kind = Late if "late" in sys.argv else jobs_client.Worker
+if "idle" in sys.argv:
+    line = jobs_client._Line(jobs_client._Servers(sys.argv[1]), None)
+    for _ in range(2):
+        line.send("/work/heartbeat", {}, 10, {"lost": list})
+        # Until the proxy has closed it.
+        select.select([line._connection.sock], [], [], 30)
+    sys.exit()
+
 handlers = {"Echo": lambda ctx: None, "Chatty": chatty, "Coroutine": coroutine}
 try:
     kind(sys.argv[1], handlers, concurrency=40).run()

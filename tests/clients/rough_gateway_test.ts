@@ -1,5 +1,9 @@
 /** Workers of the clients at gateways that refuse, fail and cut off their replies. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { freePort } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
 import { type Asked, cut, given, refused, type ScriptedGateway, scriptedGateway } from "./scripted_gateway.ts";
@@ -78,11 +82,40 @@ for (const [language] of LANGUAGES) {
   });
 }
 
+/** Starts a proxy that closes a connection after each reply, without a word. */
+async function closingProxy(target: string) {
+  const handle = async (request: IncomingMessage) => {
+    const body = await new Response(Readable.toWeb(request) as ReadableStream).text();
+    const reply = await (await fetch(target + request.url, { method: "POST", body })).text();
+    const { length } = new TextEncoder().encode(reply);
+    request.socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${reply}`);
+  };
+  const server = createServer((request, response) => void handle(request).catch(() => response.destroy()));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
 /** Ends the jobs, which wait while there is a file, and then the worker. */
 function end(gateway: ScriptedGateway, file: string): void {
   gateway.finish();
   Deno.removeSync(file);
 }
+
+Deno.test("a worker in Python connects again after a proxy has closed an idle connection", async () => {
+  await using gateway = scriptedGateway({});
+  await using proxy = await closingProxy(gateway.url);
+  // It sends two heartbeats.
+  await work("Python", proxy.url, "idle");
+  assertEquals(gateway.asked.get("heartbeat"), 2);
+});
 
 Deno.test("a worker in Python reaches its server after an outage of more than a thousand attempts", async () => {
   // Each attempt waits up to 5 s, so that this takes an hour; the program replaces what is chosen by chance with 0.
