@@ -122,7 +122,10 @@ export function warn(part: string, message: string, fields: LogFields): void {
 
 export interface LogControl extends Disposable {
   setLevel(level: LogLevel): void;
-  /** Writes buffered lines, then opens the file again, for logrotate. Without a file, only writes. */
+  /**
+   * Writes buffered lines, then opens the file again, for logrotate. Without a file, only writes. If it can't be opened, logs that to the
+   * old one, which stays in use.
+   */
   reopen(): void;
   /** Writes buffered lines. */
   flush(): void;
@@ -164,7 +167,13 @@ export function openLog(options: LogOptions = {}): LogControl {
   setLevel(options.level ?? "info");
   return {
     setLevel,
-    reopen: () => lines.reopen(),
+    reopen() {
+      try {
+        lines.reopen();
+      } catch (error) {
+        logger("log").error("Log file not reopened", { error: (error as Error).message });
+      }
+    },
     flush: () => lines.flush(),
     [Symbol.dispose]: () => lines[Symbol.dispose](),
   };

@@ -27,7 +27,9 @@ function firstColumn(heading: string): string[] {
 
 Deno.test("each warning and error in a worker's log is a heading, and the reverse", async () => {
   const logged = new Set<string>();
-  for await (const text of sources("src/server")) for (const message of messagesIn(text)) logged.add(message);
+  for (const folder of ["src/server", "src/log"]) {
+    for await (const text of sources(folder)) for (const message of messagesIn(text)) logged.add(message);
+  }
   for await (const text of sources("src/handlers")) {
     for (const message of messagesIn(text)) if (PAGE.includes(`\n### ${message}\n`)) logged.add(message);
   }

@@ -1,9 +1,11 @@
 /** Several workers under one parent (`--processes`). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { descendantsOf } from "../../src/handlers/isolation/process_group.ts";
 import { Bench } from "../support/bench.ts";
+import { runHere } from "../support/command.ts";
 import { exhaustDescriptors, listeningSockets } from "../support/descriptors.ts";
 import { isRunning, signalIfRunning } from "../support/pid.ts";
-import { jobs, type JobsProcess, MORTAL } from "../support/process.ts";
+import { jobs, JobsProcess, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 
 /** Returns the process IDs of the live workers that take jobs. */
@@ -93,6 +95,62 @@ Deno.test("the parent forwards signals: TSTP makes all workers quiet, CONT resum
   await bench.until(async () => (await pids(bench)).length === 0);
   server.kill("SIGCONT");
   await bench.until(async () => (await pids(bench)).length === 2);
+});
+
+Deno.test("while workers are quiet, one that is started becomes quiet as well", async () => {
+  await using bench = await Bench.open();
+  await using server = await serve(bench);
+  const [victim] = await pids(bench);
+  server.kill("SIGTSTP");
+  await bench.until(async () => (await pids(bench)).length === 0);
+  Deno.kill(victim!, "SIGKILL");
+  await server.logged("Ready", {}, 3);
+  await server.logged("Quiet: taking no more jobs", { by: "SIGTSTP" }, 3);
+  server.kill("SIGCONT");
+  await bench.until(async () => (await pids(bench)).filter((pid) => pid !== victim).length === 2);
+});
+
+Deno.test("USR2 doesn't end a worker that doesn't listen yet", async () => {
+  await using bench = await Bench.open();
+  const config = `${bench.folder}/jobs.json`;
+  await runHere("mkfifo", [config]);
+  const args = [bench.handlers, "--processes", "2", "--config", config];
+  await using server = new JobsProcess({ store: bench.url, args });
+  // Each process reads it before it listens, and waits until it is written.
+  await Deno.writeTextFile(config, "{}");
+  await server.logged("Starting processes");
+  await bench.until(async () => (await descendantsOf(server.pid)).length > 0, "the first worker has been started");
+  server.kill("SIGUSR2");
+  server.kill("SIGTTIN");
+  await server.logged("Process has no dump: it is still starting");
+  await Deno.writeTextFile(config, "{}");
+  await server.logged("Ready");
+  await Deno.writeTextFile(config, "{}");
+  await server.logged("All processes are ready");
+  assertEquals(server.complaints.map(({ msg }) => msg), ["Process has no dump: it is still starting"]);
+});
+
+Deno.test("HUP while the first worker starts replaces it when it takes jobs", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/late.js`;
+  await Deno.writeTextFile(
+    module,
+    `while (!await Deno.stat(${JSON.stringify(`${bench.notes}.go`)}).catch(() => undefined)) {
+       await new Promise((resolve) => setTimeout(resolve, 20));
+     }
+     export function Late() {}`,
+  );
+  await using server = await bench.server(["--processes", "2", module], {}, false);
+  await bench.until(async () => (await descendantsOf(server.pid)).length > 0, "the first worker has been started");
+  server.kill("SIGHUP");
+  await server.logged("Replacing the processes, one after the other");
+  await bench.go();
+  const { worker } = await server.logged("Ready", { process: 1 });
+  await server.logged("All processes are ready");
+  await server.logged("Ready", { process: 1 }, 2);
+  await bench.until(async () => (await pids(bench)).length === 2);
+  assert(!(await pids(bench)).includes(Number(String(worker).split(":")[1])));
+  assertEquals(server.complaints, []);
 });
 
 Deno.test("no worker outlives its parent: after kill -9 of the parent, the workers stop in order", async () => {

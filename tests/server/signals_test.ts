@@ -231,35 +231,37 @@ Deno.test("jobs quiet and jobs stop do what the signals do", async () => {
   assertEquals((await server.status()).code, 0);
 });
 
-Deno.test("as PID 1, a worker stops on TERM and reaps the orphans of its jobs", async () => {
-  requireRoot();
-  await using folder = await temporaryFolder();
-  const url = `sqlite:${folder.path}/jobs.db`;
-  await using store = await openStore(url);
-  const root = new URL("../../", import.meta.url).pathname;
-  // A new PID namespace, in which the worker is process 1.
-  const server = new Deno.Command("unshare", {
-    args: [
-      ...["--pid", "--fork", "--mount-proc", "--kill-child", ...jobsCommand()],
-      ...["run", `${root}tests/support/handlers.js`, "--store", url],
-    ],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
-  const bench = await Bench.on(store, folder.path);
-  await bench.push("Orphan", [`${folder.path}/orphan`]);
-  await bench.until(async () => (await store.admin.stats()).processed === 1);
-  // Process 1 of the namespace, and its children, as seen from outside.
-  const [inside] = await childrenOf(server.pid);
-  await bench.until(async () => {
-    const states = await Promise.all((await childrenOf(inside!)).map(stateOf));
-    return !states.includes("Z") && await orphanEnded(`${folder.path}/orphan`, inside!);
+for (const args of [[], ["--processes", "2"]]) {
+  Deno.test(`as PID 1, ${args.length > 0 ? "the parent of several workers" : "a worker"} stops on TERM and reaps the orphans of jobs`, async () => {
+    requireRoot();
+    await using folder = await temporaryFolder();
+    const url = `sqlite:${folder.path}/jobs.db`;
+    await using store = await openStore(url);
+    const root = new URL("../../", import.meta.url).pathname;
+    // A new PID namespace, in which the worker is process 1.
+    const server = new Deno.Command("unshare", {
+      args: [
+        ...["--pid", "--fork", "--mount-proc", "--kill-child", ...jobsCommand()],
+        ...["run", `${root}tests/support/handlers.js`, "--store", url, ...args],
+      ],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    const bench = await Bench.on(store, folder.path);
+    await bench.push("Orphan", [`${folder.path}/orphan`]);
+    await bench.until(async () => (await store.admin.stats()).processed === 1);
+    // Process 1 of the namespace, and its children, as seen from outside.
+    const [inside] = await childrenOf(server.pid);
+    await bench.until(async () => {
+      const states = await Promise.all((await childrenOf(inside!)).map(stateOf));
+      return !states.includes("Z") && await orphanEnded(`${folder.path}/orphan`, inside!);
+    });
+    Deno.kill(inside!, "SIGTERM");
+    assertEquals((await server.status).code, 0);
+    assertEquals(await store.workers.list(), []);
   });
-  Deno.kill(inside!, "SIGTERM");
-  assertEquals((await server.status).code, 0);
-  assertEquals(await store.workers.list(), []);
-});
+}
 
 async function childrenOf(pid: number): Promise<number[]> {
   const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`).catch(() => "");

@@ -21,6 +21,8 @@ export interface Member {
   isReady: boolean;
   /** It is being replaced on purpose. */
   replaced: boolean;
+  /** It must reopen its log when it takes jobs: it may have opened the file before that was rotated. */
+  isReopenDue: boolean;
   /** How long its stop waits for running jobs. */
   shutdownTimeoutMs: number;
   /** How it ended, if it died. */

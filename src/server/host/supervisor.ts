@@ -4,12 +4,14 @@
  *
  *  1. It restarts a process that dies, with a growing pause if it dies young. The successor has the name of the dead process at
  *     once. A process that ends by itself (burst, `jobs stop`) is not restarted; when none is left, the supervisor ends.
- *  2. It passes signals on. HUP replaces the processes one at a time, so that the others continue to take jobs.
+ *  2. It passes signals on. HUP replaces the processes one at a time, so that the others continue to take jobs. A process that is
+ *     starting receives USR1 and USR2 when it takes jobs: until it listens, they would end it. It becomes quiet if the others are.
  *  3. It replaces a process that uses too much memory in the same way.
  *  4. If the first process doesn't start, no other is started, and the supervisor ends with its exit code.
  *  5. At a second stop request it kills processes that don't take jobs yet: their start may be stuck.
  *  6. It kills a process that doesn't end within the time that a stop may take: it is frozen. It logs which processes don't
  *     answer a dump.
+ *  7. As process 1 of a container it reaps orphans (`reaper.ts`).
  *
  * @module
  */
@@ -19,10 +21,13 @@ import { causeOfEnd, howItEnded, memoryOf } from "../../handlers/isolation/proce
 import { checkDescriptors, spawnSelf } from "../../handlers/isolation/spawn_self.ts";
 import { formatBytes } from "../../job/bytes.ts";
 import type { Log, LogFields } from "../../log/log.ts";
+import { Loop } from "../component.ts";
+import { Tasks } from "../control/tasks.ts";
 import { MemberHub } from "./member_hub.ts";
 import { randomId, workerIdOf } from "./worker_id.ts";
 import { endMember, type Member, reportSilent, send } from "./member_process.ts";
 import { MEMBER_VARIABLE, type MemberInfo } from "./member.ts";
+import { Reaper } from "./reaper.ts";
 import type { Asked, Inbox } from "../control/signals.ts";
 
 export interface SupervisorOptions {
@@ -60,7 +65,11 @@ export class Supervisor {
   readonly #ready = new Set<number>();
   readonly #hub = new MemberHub(() => this.#members.keys());
   readonly #stop = new AbortController();
-  #replacing: Promise<void> = Promise.resolve();
+  /** Resolves when the first process takes jobs. If that ends before, so does the supervisor: it must not be replaced. */
+  readonly #begun = Promise.withResolvers<void>();
+  #replacing: Promise<void> = this.#begun.promise;
+  /** Whether the last request among quiet and resume was quiet. */
+  #isQuiet = false;
   /** The first exit code other than 0 of a worker that has stopped: it could not store everything. */
   #code = 0;
 
@@ -78,6 +87,7 @@ export class Supervisor {
     const { count, inbox, maxMemoryBytes } = this.#options;
     const over = new AbortController();
     void this.#listen(inbox, over.signal);
+    if (Deno.pid === 1) this.#reap(over.signal);
     await checkDescriptors();
     // A stop request during the check isn't a failure.
     if (this.#stop.signal.aborted) return 0;
@@ -87,11 +97,19 @@ export class Supervisor {
       over.abort();
       return this.#stop.signal.aborted ? 0 : code;
     }
+    this.#begun.resolve();
     const others = Array.from({ length: count - 1 }, (_, i) => this.#keep(i + 2));
     if (maxMemoryBytes > 0) void this.#watchMemory(over.signal);
     await Promise.all([this.#keep(1, first), ...others]);
     over.abort();
     return this.#code;
+  }
+
+  #reap(over: AbortSignal): void {
+    const { clock, log } = this.#options;
+    const reaper = new Loop(new Reaper({ clock, log }), { clock, log, tasks: new Tasks(clock) });
+    reaper.start();
+    over.addEventListener("abort", () => void reaper.stop());
   }
 
   /** @throws {SpawnError} if it can't be started */
@@ -151,10 +169,15 @@ export class Supervisor {
     const { promise: ready, resolve } = Promise.withResolvers<boolean>();
     const successor = Promise.withResolvers<Member | undefined>();
     const workerId = workerIdOf(child.pid, nonce);
-    const member: Member = { child, workerId, ready, isReady: false, replaced: false, shutdownTimeoutMs: 0, successor };
+    const member: Member = {
+      ...{ child, workerId, ready, successor },
+      ...{ isReady: false, replaced: false, isReopenDue: false, shutdownTimeoutMs: 0 },
+    };
     const onReady = (shutdownTimeoutMs: number) => {
       member.isReady = true;
       member.shutdownTimeoutMs = shutdownTimeoutMs;
+      if (member.isReopenDue) send(child, "SIGUSR2");
+      if (this.#isQuiet) send(child, "SIGTSTP");
       resolve(true);
       this.#countReady(index);
     };
@@ -222,9 +245,11 @@ export class Supervisor {
       onStopping();
     }
     if (verb === "reopen") onReopen();
+    if (verb === "quiet" || verb === "resume") this.#isQuiet = verb === "quiet";
     for (const [index, member] of this.#members) {
       if (verb === "stop") this.#end(index, member, by === "SIGINT" ? by : "SIGTERM");
-      else send(member.child, by as Deno.Signal);
+      else if (member.isReady || verb === "dump" || verb === "resume") send(member.child, by as Deno.Signal);
+      else if (verb === "reopen") member.isReopenDue = true;
       if (verb === "dump") void reportSilent(index, member, this.#hub.ping(index), this.#options);
     }
   }
