@@ -155,7 +155,7 @@ export interface Server extends AsyncDisposable {
   quiet(): Promise<void>;
   /** Takes jobs again. */
   resume(): void;
-  /** Stops: waits for running jobs for `settings.shutdownTimeout`, then releases unfinished ones. */
+  /** Stops: waits for running jobs for `settings.shutdownTimeout`, then releases unfinished ones. Another call waits for the same stop. */
   stop(): Promise<void>;
   /** Describes what every async task is doing, as lines of text. */
   dump(): string[];

@@ -43,6 +43,8 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
         if (asked.by !== "SIGCONT") log.info("Ignored during a stop", { asked: asked.verb, by: asked.by });
         continue;
       }
+      // A program waits for the same stop as often as it likes: where it calls `stop`, and at the end of a block with `await using`.
+      if (stopped && asked.verb === "stop" && asked.by === "program") continue;
       log.info(MEANING[asked.verb], { by: asked.by });
       if (asked.verb === "stop") stopped = controls.stop();
       // Both wait until the store has replied to the last taking. A stop must not wait for that.
