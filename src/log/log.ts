@@ -140,6 +140,9 @@ interface LineSink {
   writeLine(line: LogLine): void;
 }
 
+/** The logs that are open, each as a function that directs the lines to it: those of several workers in one program. */
+const opened: (() => void)[] = [];
+
 /** Returns whether code other than {@linkcode openLog} has configured LogTape, possibly another copy of it. */
 export function isLoggingConfigured(): boolean {
   if (Object.hasOwn(getConfig()?.sinks ?? {}, SINK)) return false;
@@ -155,7 +158,8 @@ export function openLog(options: LogOptions = {}): LogControl {
   const lines = openLines(options);
   const writeLine = (line: LogLine) => lines.write(line);
   const sink: LineSink = Object.assign((record: LogRecord) => writeLine(lineOf(record)), { writeLine });
-  const setLevel = (level: LogLevel) =>
+  let { level = "info" } = options;
+  const configure = () =>
     configureSync({
       reset: true,
       sinks: { [SINK]: sink },
@@ -164,9 +168,13 @@ export function openLog(options: LogOptions = {}): LogControl {
         { category: ["logtape", "meta"], sinks: [SINK], lowestLevel: "error" },
       ],
     });
-  setLevel(options.level ?? "info");
+  configure();
+  opened.push(configure);
   return {
-    setLevel,
+    setLevel: (changed) => {
+      level = changed;
+      configure();
+    },
     reopen() {
       try {
         lines.reopen();
@@ -175,7 +183,13 @@ export function openLog(options: LogOptions = {}): LogControl {
       }
     },
     flush: () => lines.flush(),
-    [Symbol.dispose]: () => lines[Symbol.dispose](),
+    [Symbol.dispose]: () => {
+      const index = opened.indexOf(configure);
+      if (index >= 0) opened.splice(index, 1);
+      // The lines of the others would go to a closed log. If this is the last one, the log stays configured.
+      if (getConfig()?.sinks[SINK] === sink) opened.at(-1)?.();
+      lines[Symbol.dispose]();
+    },
   };
 }
 

@@ -55,6 +55,19 @@ Deno.test("the next worker of the same program opens the log file again", async 
   assertEquals([messages(await Deno.readTextFile(`${folder.path}/log`)), stderr], [[...LIFE, ...LIFE], ""]);
 });
 
+Deno.test("the lines of a worker go to its log again when a later one of the same program has stopped", async () => {
+  await using folder = await temporaryFolder();
+  const code = `const start = (file) => startServer({ store: "sqlite::memory:", jobs: [Welcome], log: { file } });
+    const first = await start("first");
+    const second = await start("second");
+    await second.stop();
+    await first.client.result(await first.client.push("Welcome", ["Ada"]));
+    await first.stop();`;
+  const { stderr } = await runProgram(code, folder.path);
+  assertEquals([messages(await Deno.readTextFile(`${folder.path}/first`)), stderr], [LIFE, ""]);
+  assertEquals(messages(await Deno.readTextFile(`${folder.path}/second`)), ["Ready", "Stopping", "Stopped"]);
+});
+
 Deno.test("a program that has configured LogTape receives the lines, and must not pass log options", async () => {
   const own = `import { configureSync } from "@logtape/logtape";
     const sink = ({ category, rawMessage }) => category[0] === "jobs" && console.log(category[1], rawMessage);
