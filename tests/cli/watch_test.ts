@@ -1,6 +1,7 @@
 /** `jobs run --watch`. */
 import { assert, assertEquals } from "@std/assert";
 import { Bench } from "../support/bench.ts";
+import { JobsProcess } from "../support/process.ts";
 import { requireTool } from "../support/tools.ts";
 
 Deno.test("starts again when a module that a handler imports changes, and after invalid code at the next change only", async () => {
@@ -24,6 +25,28 @@ Deno.test("starts again when a module that a handler imports changes, and after 
   assert(worker.lines.filter(({ msg }) => /has changed; starting again$/.test(msg)).length >= 3);
   worker.kill("SIGTERM");
   assertEquals((await worker.status()).code, 0);
+});
+
+Deno.test("a second INT ends the jobs of a watched worker at once, also one that a change has told to stop", async () => {
+  for (const isChanged of [false, true]) {
+    await using bench = await Bench.open();
+    const handlers = `${bench.folder}/handlers.js`;
+    await Deno.copyFile(bench.handlers, handlers);
+    await using worker = new JobsProcess({ store: bench.url, args: [handlers, "--watch", "-t", "1h"] });
+    await worker.logged("Ready");
+    const jid = await bench.push("Wait", [bench.notes]);
+    await bench.noted(`start ${jid}`);
+    if (isChanged) {
+      await Deno.writeTextFile(handlers, "\n", { append: true });
+      await worker.logged("Stopping", { by: "SIGTERM" });
+    }
+    worker.kill("SIGINT");
+    if (!isChanged) await worker.logged("Stopping", { by: "SIGINT" });
+    // Equal signals close together may arrive as one, and here the first one has no effect that shows.
+    worker.kill(isChanged ? "SIGTERM" : "SIGINT");
+    assertEquals((await worker.status()).code, 0);
+    assertEquals((await bench.store.jobs.find([jid])).map((entry) => entry.place.in), ["queue"]);
+  }
 });
 
 Deno.test("the worker ends with the process that watches", async () => {

@@ -72,8 +72,8 @@ for (const kind of ["SQLite", "Redis"]) {
 Deno.test("HUP stops a worker whose terminal was closed, and reloads one that has its terminal or was started with nohup", async () => {
   requireTool("python3");
   await using bench = await Bench.open();
-  const run = async (nohup: boolean) => {
-    const log = `${bench.folder}/${nohup}.log`;
+  const run = async (nohup: boolean, more: readonly string[] = []) => {
+    const log = `${bench.folder}/${[nohup, ...more].join()}.log`;
     const worker = [
       ...jobsCommand(),
       "run",
@@ -84,6 +84,7 @@ Deno.test("HUP stops a worker whose terminal was closed, and reloads one that ha
       log,
       "--log-format",
       "json",
+      ...more,
     ];
     const script = new URL("../support/terminal.py", import.meta.url).pathname;
     const child = new Deno.Command("python3", {
@@ -95,6 +96,7 @@ Deno.test("HUP stops a worker whose terminal was closed, and reloads one that ha
     return new TextDecoder().decode((await child.output()).stdout).trim();
   };
   assertEquals(await run(false), "reloaded, then stopped with 0");
+  assertEquals(await run(false, ["--watch"]), "reloaded, then stopped with 0");
   assertEquals(await run(true), "reloaded, then reloaded");
 });
 

@@ -12,6 +12,7 @@ import { systemClock } from "../../clock.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { spawnSelf } from "../../handlers/isolation/spawn_self.ts";
 import { Inbox, listenToSignals } from "../../server/control/signals.ts";
+import { send } from "../../server/host/member_process.ts";
 import { printError } from "../terminal/output.ts";
 
 /** Files whose changes count. A worker writes its store and its log into the same folders. */
@@ -27,33 +28,74 @@ const UNWATCHED = /\/(node_modules|\.[^/]+)\//;
 export async function runWatched({ settings, file }: LoadedConfig, argv: readonly string[]): Promise<number> {
   const inbox = new Inbox();
   using _signals = listenToSignals(inbox);
+  const requests = new Requests();
+  void requests.passOn(inbox);
   const folders = [...settings.handlers.map(folderOf), ...(file === undefined ? [] : [dirname(file)])];
   using watcher = Deno.watchFs([...new Set(folders)]);
   const args = ["run", ...argv.filter((arg) => arg !== "--watch")];
   const changes = watcher[Symbol.asyncIterator]();
-  let asked = inbox.next();
   for (;;) {
     // One save has several events. Those that follow are of files that the new process reads.
     const change = nextChange(changes, systemClock.now());
-    const child = spawnSelf({ args, env: {}, output: "inherit", endsWithThis: true });
-    const ended = child.status.then(() => "ended" as const);
-    let isEnded = false;
-    let changed: string | undefined;
-    while (changed === undefined) {
-      const event = await Promise.race([change, asked, ...(isEnded ? [] : [ended])]);
-      if (event === "ended") {
-        isEnded = true;
-        printError("jobs: the worker has ended; a change of its files starts it again");
-      } else if (typeof event === "string") changed = event;
-      else {
-        asked = inbox.next();
-        if (!isEnded) child.kill(event.by as Deno.Signal);
-        if (event.verb === "stop") return (await child.status).code;
-      }
+    const worker = spawnSelf({ args, env: {}, output: "inherit", endsWithThis: true });
+    requests.serve(worker);
+    const ended = worker.status.then(() => undefined);
+    let changed = await Promise.race([change, requests.stopped, ended]);
+    if (changed === undefined && !requests.isStopping) {
+      printError("jobs: the worker has ended; a change of its files starts it again");
+      changed = await Promise.race([change, requests.stopped]);
     }
-    printError(`jobs: ${changed} has changed; starting again`);
-    if (!isEnded) child.kill("SIGTERM");
-    await child.status;
+    if (changed !== undefined && !requests.isStopping) {
+      printError(`jobs: ${changed} has changed; starting again`);
+      requests.end();
+    }
+    const { code } = await worker.status;
+    if (requests.isStopping) return code;
+  }
+}
+
+/** Passes requests on to the worker that runs, also while it stops: a second stop request ends its jobs at once. */
+class Requests {
+  readonly #stop = Promise.withResolvers<undefined>();
+  #worker: Deno.ChildProcess | undefined;
+  #isEnding = false;
+  #isStopping = false;
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** Resolves at the first stop request. */
+  get stopped(): Promise<undefined> {
+    return this.#stop.promise;
+  }
+
+  serve(worker: Deno.ChildProcess): void {
+    this.#worker = worker;
+    this.#isEnding = false;
+  }
+
+  /** Stops the worker. The first stop request after that has no other effect on it. */
+  end(): void {
+    this.#isEnding = true;
+    this.#send("SIGTERM");
+  }
+
+  /** Never resolves. */
+  async passOn(inbox: Inbox): Promise<void> {
+    for (;;) {
+      const { verb, by } = await inbox.next();
+      if (verb !== "stop") this.#send(by as Deno.Signal);
+      // A stop may have another cause than a signal of that name: the end of the terminal.
+      else if (this.#isStopping || !this.#isEnding) this.#send(by === "SIGINT" ? by : "SIGTERM");
+      if (verb !== "stop") continue;
+      this.#isStopping = this.#isEnding = true;
+      this.#stop.resolve(undefined);
+    }
+  }
+
+  #send(signal: Deno.Signal): void {
+    if (this.#worker) send(this.#worker, signal);
   }
 }
 
