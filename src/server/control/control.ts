@@ -1,11 +1,11 @@
 /**
  * The control loop: acts on the requests of signals and commands, one after the other. Only a stop runs concurrently, so that a
- * second TERM can make it a cold stop, and a dump works while jobs end.
+ * second TERM can make it a cold stop, and a dump works while jobs end; and so does the reply of a dump.
  *
  * @module
  */
 import type { Log } from "../../log/log.ts";
-import type { Inbox } from "./signals.ts";
+import type { Asked, Inbox } from "./signals.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** A worker, as the control loop sees it. */
@@ -26,6 +26,8 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
   const { tasks, log } = services;
   const task = tasks.add("control");
   let stopped: Promise<void> | undefined;
+  const failed = ({ verb, by }: Asked, error: unknown) =>
+    log.error("Request failed", { asked: verb, by, error: (error as Error).message });
   for (;;) {
     task.enter(stopped ? "stopping" : "waiting");
     const asked = await Promise.race([inbox.next(), ...(stopped ? [stopped] : [])]);
@@ -34,7 +36,8 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
     try {
       if (asked.verb === "dump") {
         const lines = controls.dump();
-        if (asked.reply) await asked.reply(lines.join("\n"));
+        // An outage of the store must not delay a stop.
+        if (asked.reply) void asked.reply(lines.join("\n")).catch((error) => failed(asked, error));
         else for (const line of [...lines, ...controls.dumpOthers?.() ?? []]) log.warn(line);
         continue;
       }
@@ -51,7 +54,7 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
       else if (asked.verb === "quiet" || asked.verb === "resume") void controls[asked.verb]();
       else await controls[asked.verb]();
     } catch (error) {
-      log.error("Request failed", { asked: asked.verb, by: asked.by, error: (error as Error).message });
+      failed(asked, error);
     }
   }
   tasks.remove(task);

@@ -1,45 +1,33 @@
 import { assertEquals } from "@std/assert";
-import { KeptLog } from "../../../tests/support/log.ts";
-import { systemClock } from "../../clock.ts";
+import { logger } from "../../log/log.ts";
+import { FakeClock } from "../../../tests/support/clock.ts";
 import { control } from "./control.ts";
-import { type Asked, Inbox } from "./signals.ts";
+import { Inbox } from "./signals.ts";
 import { Tasks } from "./tasks.ts";
 
-/** Returns how often the worker was told to stop after each request, by one origin after the other. */
-async function stopsAfter(...origins: readonly string[]): Promise<number[]> {
+Deno.test("a dump whose reply the store doesn't take delays no other request", async () => {
+  const clock = new FakeClock();
   const inbox = new Inbox();
-  const stopped = Promise.withResolvers<void>();
-  let stops = 0;
-  const controls = {
-    stop: () => {
-      stops++;
-      return stopped.promise;
-    },
-    quiet: () => {},
-    resume: () => {},
-    dump: () => [],
-    reopen: () => {},
-    reload: () => {},
+  const acts: string[] = [];
+  const act = (what: string) => () => void acts.push(what);
+  const replied = Promise.withResolvers<void>();
+  const ended = control(inbox, {
+    stop: () => Promise.resolve(act("stop")()),
+    quiet: act("quiet"),
+    resume: act("resume"),
+    dump: () => ["a task"],
+    reopen: act("reopen"),
+    reload: act("reload"),
+  }, { tasks: new Tasks(clock), log: logger("control", clock) });
+  const reply = (text: string) => {
+    acts.push(text);
+    return replied.promise;
   };
-  const ended = control(inbox, controls, { tasks: new Tasks(systemClock), log: new KeptLog() });
-  const counted: number[] = [];
-  for (const by of origins) {
-    inbox.put({ verb: "stop", by });
-    // Requests are handled in order.
-    await new Promise<void>((resolve) => {
-      const dump: Asked = { verb: "dump", by: "command", reply: () => Promise.resolve(resolve()) };
-      inbox.put(dump);
-    });
-    counted.push(stops);
-  }
-  stopped.resolve();
+  inbox.put({ verb: "dump", by: "command", reply });
+  inbox.put({ verb: "quiet", by: "SIGTSTP" });
+  inbox.put({ verb: "stop", by: "SIGTERM" });
   await ended;
-  return counted;
-}
-
-Deno.test("a second signal or command hurries a stop, and a program that calls stop again waits for it", async () => {
-  assertEquals(await stopsAfter("SIGTERM", "SIGTERM"), [1, 2]);
-  assertEquals(await stopsAfter("program", "program", "program"), [1, 1, 1]);
-  assertEquals(await stopsAfter("SIGTERM", "program"), [1, 1]);
-  assertEquals(await stopsAfter("program", "SIGTERM"), [1, 2]);
+  assertEquals(acts, ["a task", "quiet", "stop"]);
+  // Too late: nothing awaits it, and it must not end the process.
+  replied.reject(new Error("no reply"));
 });

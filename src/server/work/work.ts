@@ -78,10 +78,12 @@ export class Work implements Component {
   /** Takes jobs again. Does nothing during and after a stop. */
   async resume(): Promise<void> {
     const request = ++this.#requests;
-    // The next take returns the jobs of a lost reply.
-    this.#returning.abort();
-    // A loop that is still ending must not run twice.
-    await this.#takingEnded;
+    // A loop that is still ending must not run twice. An earlier request may end the loops once more.
+    for (let ended: Promise<unknown> | undefined; ended !== this.#takingEnded;) {
+      // The next take returns the jobs of a lost reply.
+      this.#returning.abort();
+      await (ended = this.#takingEnded);
+    }
     if (this.#quietSince === undefined || this.#isStopping) return;
     if (request !== this.#requests) {
       // Quiet was requested again in the meantime.

@@ -15,11 +15,14 @@ function lab() {
   const say = (what: string) => () => void said.push(what);
   const clock = new FakeClock();
   const stopNotice = new StopNotice();
+  let ending = 0;
   const loop = {
-    start: say("take"),
+    start: () => void said.push(ending > 0 ? "take while a take ends" : "take"),
     stop: () => {
       const take = Promise.withResolvers<void>();
       takes.push(take);
+      ending++;
+      void take.promise.then(() => ending--);
       return take.promise;
     },
   };
