@@ -16,6 +16,9 @@ import type { JobContext } from "../handlers/context.ts";
 import { leaseOf } from "../handlers/running_context.ts";
 import { Registry } from "../handlers/registry.ts";
 import { LeaseLost } from "../job/errors.ts";
+import { parsePayload } from "../job/job.ts";
+import { setFields } from "../job/raw.ts";
+import { STEPS_FIELD } from "../job/step.ts";
 import { type Log, logger } from "../log/log.ts";
 import { Released } from "../steps/errors.ts";
 import { StoreError } from "../store/port/errors.ts";
@@ -50,6 +53,14 @@ export interface RemoteWorkerOptions {
   readonly onNodes: () => void;
   /** Makes the jobs of webhooks. */
   readonly announcer: Announcer;
+}
+
+/**
+ * Returns the payload of a job that runs already, with the mark of one that may have steps or a stream: its attempt and its end must find
+ * them, and it doesn't expire.
+ */
+function runningPayload(payload: string): string {
+  return parsePayload(payload) === undefined ? payload : setFields(payload, { [STEPS_FIELD]: "true" });
 }
 
 /** A job that a program ran before begins within this time. */
@@ -206,7 +217,7 @@ export class RemoteWorker {
       this.#beats.stop();
       for (const job of this.#running.values()) job.fail(new Released());
     });
-    // One that was cancelled or has expired meanwhile doesn't begin.
+    // One that was cancelled meanwhile doesn't begin.
     if (this.#adopted.size > 0) await this.#clock.sleep(MAX_BEGIN_MS, this.#adoption.signal);
   }
 
@@ -342,7 +353,7 @@ export class RemoteWorker {
       const known = () => this.#launcher.leases;
       this.#strays = new StrayLeases({ jobs, worker, clock: this.#clock, known, notShown: leased });
     }
-    return kept;
+    return kept.map((job) => ({ ...job, payload: runningPayload(job.payload) }));
   }
 
   /**

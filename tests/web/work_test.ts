@@ -615,3 +615,59 @@ onBothStores(
     assertEquals((await client.batches.get(id))?.total, 3);
   },
 );
+
+/** Takes a job at one gateway, lets `run` run it there, and continues with it at the next one, which has the given clock. */
+async function moving(
+  store: Store,
+  options: object,
+  run: (server: Server, at: { worker: string; token: string }) => Promise<void>,
+  clock: Clock = systemClock,
+): Promise<{ server: Server; jid: string; worker: string; token: string; known: readonly string[] }> {
+  const server = new Server(store, { clock });
+  const first = new Server(store);
+  const worker = await first.register({ registration: 1, taken: 0 });
+  const jid = (await new Client({ store }).push({ class: "Try", args: [], ...options }))!;
+  const { jobs: [job] } = await first.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  const { token } = job;
+  await run(first, { worker, token });
+  await first[Symbol.asyncDispose]();
+  const answer = await server.send("register", { ...REGISTRATION, registration: 2, running: [job], taken: 1 });
+  return { server, jid, worker, token, known: answer.running };
+}
+
+onBothStores("a job that continues at the next gateway keeps its steps when it runs again", async ({ store }) => {
+  const step = { call: 1, kind: "step", name: "charge" };
+  const { server, worker, token } = await moving(store, {}, async (first, at) => {
+    await first.send("step", { ...at, ...step });
+    const result = { end: "succeeded", result: 5 };
+    assertEquals(await first.send("step", { ...at, ...step, result }), { done: { value: 5 } });
+  });
+  await using _ = server;
+  await server.send("settle", { worker, outcomes: [{ token, end: "snooze", in: 0.001 }] });
+  await until(async () => {
+    await store.jobs.promote(1);
+    return (await store.admin.stats()).queues[0]?.size === 1;
+  });
+  const { jobs: [again] } = await server.send("take", { worker, take: 2, limit: 1, wait: 30 });
+  assertEquals(await server.send("step", { worker, token: again.token, ...step }), { done: { value: 5 } });
+});
+
+onBothStores("the stream of a job that continues at the next gateway ends with the job", async ({ store }) => {
+  const { server, jid, worker, token } = await moving(store, { result_ttl: "1h" }, async (first, at) => {
+    await first.send("stream", { ...at, from: 0, chunks: ["a"] });
+  });
+  await using _ = server;
+  await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] });
+  assertEquals((await store.streams.read(jid, 0))?.ended, true);
+});
+
+onBothStores("a job that continues at the next gateway doesn't expire", async ({ store }) => {
+  const later = { ...systemClock, now: () => systemClock.now() + 3_600_000 };
+  const job = { expires_in: 600, result_ttl: "1d" };
+  const { server, jid, worker, token, known } = await moving(store, job, () => Promise.resolve(), later);
+  await using _ = server;
+  assertEquals(known, [token]);
+  await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] });
+  const { records: [record] } = await store.results.read({ jids: [jid] });
+  assertEquals(readEnded(record!).state, "succeeded");
+});
