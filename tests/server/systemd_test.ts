@@ -13,6 +13,21 @@ puts "listening"
 loop { message = socket.recv(4096); puts "#{(Time.now.to_f * 1000).to_i} #{message.gsub("\\n", "; ")}" }
 `;
 
+/** Reads nothing, and fills the queue of the address. */
+const FULL = `
+address = Socket.sockaddr_un(ARGV[0])
+socket = Socket.new(:UNIX, :DGRAM)
+socket.bind(address)
+sender = Socket.new(:UNIX, :DGRAM)
+begin
+  loop { sender.sendmsg_nonblock("x", 0, address) }
+rescue IO::WaitWritable
+end
+$stdout.sync = true
+puts "full"
+sleep
+`;
+
 /** Receives the messages at an address. */
 class Listener implements AsyncDisposable {
   readonly heard: string[] = [];
@@ -21,10 +36,10 @@ class Listener implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #reading: Promise<void>;
 
-  constructor(address: string) {
+  constructor(address: string, script = LISTENER) {
     requireTool("ruby");
     this.#child = new Deno.Command("ruby", {
-      args: ["-rsocket", "-e", LISTENER, address],
+      args: ["-rsocket", "-e", script, address],
       stdin: "null",
       stdout: "piped",
     }).spawn();
@@ -131,5 +146,20 @@ Deno.test("a missing socket causes one log line, and no failure", async () => {
     server.kill("SIGTERM");
     assertEquals((await server.status()).code, 0);
     assertEquals(server.lines.filter((line) => line.name === "systemd").length, 1);
+  }
+});
+
+Deno.test("a socket whose receiver doesn't read delays the end of neither a worker nor the parent of several", async () => {
+  await using bench = await Bench.open();
+  const address = `${bench.folder}/notify`;
+  await using systemd = new Listener(address, FULL);
+  await systemd.has("full");
+  for (const args of [[], ["--processes", "2"]]) {
+    await using server = await bench.server(args, { NOTIFY_SOCKET: address });
+    let code: number | undefined;
+    void server.status().then((status) => code = status.code);
+    server.kill("SIGTERM");
+    await bench.until(() => code !== undefined, "it ends");
+    assertEquals(code, 0);
   }
 });

@@ -9,13 +9,15 @@
  *
  * @module
  */
-import { every } from "../../clock.ts";
+import { every, systemClock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 
 const AF_UNIX = 1;
 const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0o2000000;
 const MSG_NOSIGNAL = 0x4000;
+/** How long the end waits for pending messages: a receiver that doesn't read blocks them. */
+const END_TIMEOUT_MS = 250;
 /** Length of the address in the kernel's structure, without its family. */
 const MAX_ADDRESS = 108;
 
@@ -69,10 +71,14 @@ export class Systemd implements AsyncDisposable {
     this.#send("STOPPING=1\nSTATUS=Waiting for running jobs");
   }
 
-  /** Sends the pending messages, and closes the socket. */
+  /** Sends the pending messages, and closes the socket. If the receiver doesn't read, they are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#endWatchdog();
-    await this.#sent;
+    const over = new AbortController();
+    const late = systemClock.sleep(END_TIMEOUT_MS, over.signal).then(() => true);
+    // A thread still uses the socket then. It ends with the process.
+    if (await Promise.race([this.#sent, late])) return;
+    over.abort();
     this.#libc.symbols.close(this.#socket);
     this.#libc.close();
   }
