@@ -33,6 +33,9 @@ export class LogError extends Error {
 /** More than this many buffered characters are written at once. */
 const MAX_BUFFER_CHARS = 64 * 1024;
 const LINE_BREAK = 10;
+/** Pause before the next attempt to write to a non-blocking pipe that is full. */
+const FULL_PAUSE_MS = 10;
+const NEVER_NOTIFIED = new Int32Array(new SharedArrayBuffer(4));
 const OPEN_OPTIONS: Deno.OpenOptions = { append: true, create: true, mode: 0o640 };
 
 export class LogOutput {
@@ -118,12 +121,7 @@ export class LogOutput {
     const out = this.#file ?? Deno.stderr;
     const begin = this.#torn ? 1 : 0;
     const bytes = this.#encoder.encode(this.#torn ? "\n" + lines : lines);
-    let sent = 0;
-    try {
-      while (sent < bytes.length) sent += out.writeSync(bytes.subarray(sent));
-    } catch {
-      // The lines that were not written are counted below.
-    }
+    const sent = writeAll(out, bytes);
     if (sent > 0) this.#torn = bytes[sent - 1] !== LINE_BREAK;
     return bytes.subarray(Math.max(sent, begin)).reduce((lines, byte) => byte === LINE_BREAK ? lines + 1 : lines, 0);
   }
@@ -138,7 +136,31 @@ export async function append(path: string | undefined, text: string): Promise<vo
   using file = path === undefined ? undefined : await Deno.open(path, OPEN_OPTIONS);
   const out = file ?? Deno.stderr;
   const bytes = new TextEncoder().encode(text);
-  for (let sent = 0; sent < bytes.length;) sent += await out.write(bytes.subarray(sent));
+  for (let sent = 0; sent < bytes.length;) {
+    try {
+      sent += await out.write(bytes.subarray(sent));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.WouldBlock)) throw error;
+      await systemClock.sleep(FULL_PAUSE_MS);
+    }
+  }
+}
+
+/**
+ * Writes bytes, and waits while a pipe is full, also if another process that has it made it non-blocking. Never throws.
+ *
+ * @returns how many were written
+ */
+function writeAll(out: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): number {
+  for (let sent = 0;;) {
+    try {
+      while (sent < bytes.length) sent += out.writeSync(bytes.subarray(sent));
+      return sent;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.WouldBlock)) return sent;
+      Atomics.wait(NEVER_NOTIFIED, 0, 0, FULL_PAUSE_MS);
+    }
+  }
 }
 
 type Methods = Record<string, unknown>;
@@ -162,7 +184,7 @@ export function guardConsole(): void {
   ];
   if (internal?.Console === undefined) return;
   const guarded = new internal.Console((text, level) =>
-    print(level >= MIN_STDERR_LEVEL ? Deno.stderr : Deno.stdout, sanitised(text))
+    void writeAll(level >= MIN_STDERR_LEVEL ? Deno.stderr : Deno.stdout, new TextEncoder().encode(sanitised(text)))
   );
   const global = globalThis.console as unknown as Methods;
   for (const name of Object.keys(global)) {
@@ -173,13 +195,4 @@ export function guardConsole(): void {
 /** Returns text whose lines control no terminal. */
 function sanitised(text: string): string {
   return text.replace(COLORS, "").split("\n").map(plain).join("\n");
-}
-
-function print(stream: { writeSync(bytes: Uint8Array): number }, text: string): void {
-  const bytes = new TextEncoder().encode(text);
-  try {
-    for (let sent = 0; sent < bytes.length;) sent += stream.writeSync(bytes.subarray(sent));
-  } catch {
-    // Dropped.
-  }
 }
