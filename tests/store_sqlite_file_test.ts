@@ -189,6 +189,19 @@ Deno.test("sqlite: a step that a lock rejected is written when its worker repeat
   assertEquals(await remember(), record);
 });
 
+Deno.test("sqlite: a wait ends when the file was deleted, and the next verb reports that", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  const waiting = Promise.all([
+    store.watch({ result: "a" }, AbortSignal.timeout(60_000)),
+    store.watch({ events: 0 }, AbortSignal.timeout(60_000)),
+  ]);
+  await Deno.remove(folder.file);
+  assertEquals(await waiting, [true, true]);
+  const error = await assertRejects(() => store.results.read({ jids: ["a"] }), StoreError);
+  assertEquals(error.code, "gone");
+});
+
 Deno.test("sqlite: verbs of a closed store fail", async () => {
   await using folder = await sqliteFolder();
   const store = await folder.open();

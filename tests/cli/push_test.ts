@@ -181,6 +181,28 @@ Deno.test("names the job, which continues, on Ctrl-C while waiting", async () =>
   assertEquals((await child.status).code, 130);
 });
 
+Deno.test("names the job, which is enqueued, if the store fails while waiting", async () => {
+  await using bench = await Bench.open();
+  const [program, ...first] = jobsCommand();
+  const child = new Deno.Command(program, {
+    args: [...first, "push", "A", "--wait", "--wait-timeout", "1m"],
+    env: { JOBS_STORE: `sqlite:${bench.folder}/other.db` },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  let said = "";
+  for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+    if (!said.includes("jobs run") && text.includes("jobs run")) await Deno.remove(`${bench.folder}/other.db`);
+    said += text;
+  }
+  assertMatch(
+    said,
+    /\njobs: The file of store .* was deleted [^\n]*; job [0-9a-f]{24} is enqueued \(jobs show [0-9a-f]{24}\)\n$/,
+  );
+  assertEquals((await child.status).code, 1);
+});
+
 Deno.test("succeeds if the user may push but not list workers", async () => {
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "pusher", "on", ">s3cret", "~*", "&*", "+@all", "-smembers");

@@ -185,6 +185,7 @@ export class SqliteGround implements Ground {
           return Promise.reject(translate(error, PATH));
         }
       },
+      checkFile: () => {},
       close: () => void watches.delete(watch),
       wire: 7,
       deadMaxJobs: DEAD_MAX_JOBS,

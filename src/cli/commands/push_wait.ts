@@ -13,6 +13,7 @@ import { stringifyLossless } from "../../job/json.ts";
 import { parsePayload } from "../../job/job.ts";
 import { retentionMs } from "../../job/time.ts";
 import type { Entry } from "../../store/port/entries.ts";
+import { StoreError } from "../../store/port/errors.ts";
 import { untilStopped } from "../../server/control/signals.ts";
 import { asText } from "../../log/value.ts";
 import { finishedJson, finishedState } from "../../text/finished.ts";
@@ -91,11 +92,15 @@ export async function waitFor(
   const signal = AbortSignal.any([stopped.signal, timeout.signal]);
   if (timeoutMs !== undefined) void systemClock.sleep(timeoutMs, signal).then(() => timeout.abort());
   using _attempts = reportAttempts(jid, store, maxRetries);
-  const ended = await client.result(jid, { signal });
+  const ended = await client.result(jid, { signal }).catch((error) => {
+    throw enqueuedAnyway(jid, error);
+  });
   timeout.abort();
   if (ended !== undefined) return printEnded(ended, json);
   if (stopped.signal.aborted) throw new Interrupted(`Interrupted: job ${jid} continues (jobs show ${jid})`);
-  const [entry] = await store.jobs.find([jid]);
+  const [entry] = await store.jobs.find([jid]).catch((error) => {
+    throw enqueuedAnyway(jid, error);
+  });
   printError(
     entry === undefined
       ? `jobs: Job "${jid}" left no record: it was deleted, or a worker of Sidekiq runs it`
@@ -104,6 +109,13 @@ export async function waitFor(
       } after --wait-timeout, and continues (jobs show ${jid})`,
   );
   return 1;
+}
+
+/** Returns the error of a store that fails after the push, with the job: a push that is repeated runs it twice. */
+function enqueuedAnyway(jid: string, error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  const { code, message } = error;
+  return new StoreError(code, `${message}; job ${jid} is enqueued (jobs show ${jid})`, { cause: error });
 }
 
 /** Prints each failed attempt on stderr, until it is disposed of. Attempts that fail within a pause share a line. */

@@ -23,6 +23,8 @@ export interface Context {
   readonly turn: () => Promise<void>;
   /** Reads outside of transactions. Waits while the file is locked, and translates errors. */
   readonly read: <Result>(run: () => Result) => Promise<Result>;
+  /** Fails if the file was deleted or replaced. For waits: nothing that they look at changes then. */
+  readonly checkFile: () => void;
   /** Closes the file. */
   readonly close: () => void;
   readonly wire: 7 | 8;

@@ -78,6 +78,7 @@ async function openAt(url: string, { path, durability }: SqliteAddress, options:
         throw translate(error, path);
       }
     },
+    checkFile: () => file.check(),
     close: () => closeDatabase(database, file),
     wire: options.sidekiqWire ?? 7,
     deadMaxJobs: options.deadMaxJobs ?? DEFAULT_DEAD_MAX_JOBS,

@@ -82,6 +82,7 @@ export function sqliteStore(url: string, context: Context): Store {
 
   /** Returns whether the condition of a topic holds; "soon" if time alone ends it shortly. */
   const look = (topic: Topic): boolean | "soon" => {
+    context.checkFile();
     if (topic === "due") return runNow(promotion.isDueEarlier(), sql);
     if (topic === "cron") return runNow(cron.hasChanged(), sql);
     if ("result" in topic) return runNow(bodyOf(topic.result, now()), sql) !== undefined;
