@@ -1,8 +1,9 @@
 /** Several workers under one parent (`--processes`). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { basename } from "node:path";
 import { descendantsOf } from "../../src/handlers/isolation/process_group.ts";
 import { Bench } from "../support/bench.ts";
-import { runHere } from "../support/command.ts";
+import { jobsCommand, runHere } from "../support/command.ts";
 import { exhaustDescriptors, listeningSockets } from "../support/descriptors.ts";
 import { isRunning, signalIfRunning } from "../support/pid.ts";
 import { jobs, JobsProcess, MORTAL } from "../support/process.ts";
@@ -220,6 +221,27 @@ Deno.test("a parent without a free file descriptor keeps its workers, and replac
     const now = await pids(bench);
     return now.filter((pid) => pid !== victim).length === 2 && now.includes(survivor);
   });
+});
+
+Deno.test("after an upgrade has replaced the executable, HUP and a death start workers of the new one", async () => {
+  await using bench = await Bench.open();
+  const [program, ...args] = jobsCommand();
+  const executable = `${bench.folder}/${basename(program)}`;
+  await Deno.copyFile(program, executable);
+  await Deno.copyFile(program, `${executable}.new`);
+  const command = [executable, ...args, "run", bench.handlers, "--store", bench.url, "--processes", "2"];
+  await using server = new JobsProcess({ store: bench.url, command });
+  await server.logged("All processes are ready");
+  const before = await pids(bench);
+  await Deno.rename(`${executable}.new`, executable);
+  server.kill("SIGHUP");
+  await bench.until(async () => {
+    const now = await pids(bench);
+    return now.length === 2 && !now.some((pid) => before.includes(pid));
+  });
+  const [victim] = await pids(bench);
+  Deno.kill(victim!, "SIGKILL");
+  await bench.until(async () => (await pids(bench)).filter((pid) => pid !== victim).length === 2);
 });
 
 Deno.test("a worker that uses too much memory is replaced when its jobs have ended", async () => {

@@ -13,7 +13,8 @@ export interface SelfCommand {
 
 /** Returns the command that starts `jobs`, also from a program that only imports the library. */
 export function selfCommand(): SelfCommand {
-  const program = Deno.execPath();
+  // Linux appends this when the file has been replaced: by an upgrade, whose version starts then.
+  const program = Deno.execPath().replace(/ \(deleted\)$/, "");
   if (Deno.build.standalone) return { program, args: [] };
   const main = new URL("../../../main.ts", import.meta.url);
   const config = new URL("deno.json", main);
