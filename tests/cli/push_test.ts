@@ -203,6 +203,32 @@ Deno.test("names the job, which is enqueued, if the store fails while waiting", 
   assertEquals((await child.status).code, 1);
 });
 
+Deno.test("a bulk push that the store fails ends at once, although more lines may follow", async () => {
+  await using bench = await Bench.open();
+  // The limit of the file size acts as a full disk.
+  const limited = `trap '' XFSZ; ulimit -f 2048; exec "$@"`;
+  const late = AbortSignal.timeout(60_000);
+  const child = new Deno.Command("sh", {
+    args: ["-c", limited, "sh", ...jobsCommand(), "push", "A", "--bulk", "-"],
+    env: { JOBS_STORE: bench.url },
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+    signal: late,
+  }).spawn();
+  const said = new Response(child.stderr).text();
+  const writer = child.stdin.getWriter();
+  // More than a batch. The command may end before it has read the rest.
+  const written = writer.write(new TextEncoder().encode(`["${"x".repeat(5_000)}"]\n`.repeat(1_100))).catch(() => {});
+  assertMatch(
+    await said,
+    /\njobs: stopped at line 1: Store .* is not available: disk I\/O error; 0 lines before it stored\n$/,
+  );
+  assertEquals([(await child.status).code, late.aborted], [1, false]);
+  await written;
+  await writer.close().catch(() => {});
+});
+
 Deno.test("succeeds if the user may push but not list workers", async () => {
   await using redis = await startRedis();
   await redis.cli("ACL", "SETUSER", "pusher", "on", ">s3cret", "~*", "&*", "+@all", "-smembers");

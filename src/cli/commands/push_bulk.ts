@@ -39,7 +39,8 @@ export async function pushLines(
   const output = new JidWriter(json);
   let last = 0;
   let failure: { readonly cause: unknown; readonly line: number } | undefined;
-  const batches = parseBatches(file, base, report, work.signal);
+  const reading = new AbortController();
+  const batches = parseBatches(file, base, report, AbortSignal.any([work.signal, reading.signal]));
   let next = batches.next();
   while (failure === undefined) {
     const { value: batch, done } = await next;
@@ -56,6 +57,8 @@ export async function pushLines(
     work.at({ done: report.stored, ...(batch.share !== undefined && { share: batch.share }) });
     if (report.stopsAt !== undefined && report.stopsAt <= last || work.signal.aborted) break;
   }
+  // The next lines may never come: the program that writes them may wait for something else.
+  reading.abort();
   await batches.return(undefined);
   work.clear();
   const code = report.end(file, last, failure);
