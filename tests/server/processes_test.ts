@@ -154,6 +154,28 @@ Deno.test("HUP while the first worker starts replaces it when it takes jobs", as
   assertEquals(server.complaints, []);
 });
 
+Deno.test("HUP replaces a worker whose start is stuck, also if that spins, and the exit code is that of the last workers", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/deployed.js`;
+  const deploy = (start: string) => Deno.writeTextFile(module, `${start}; export function Deployed() {}`);
+  const note = `Deno.writeTextFileSync(${JSON.stringify(bench.notes)}, "loading\\n", { append: true })`;
+  await deploy("");
+  await using server = await serve(bench, [module]);
+  const before = await pids(bench);
+  await deploy(`${note}; for (;;)`);
+  server.kill("SIGHUP");
+  await bench.noted("loading");
+  await deploy("");
+  server.kill("SIGHUP");
+  await server.logged("Process doesn't stop, killing it");
+  await bench.until(async () => {
+    const now = await pids(bench);
+    return now.length === 2 && !now.some((pid) => before.includes(pid));
+  });
+  server.kill("SIGTERM");
+  assertEquals((await server.status()).code, 0);
+});
+
 Deno.test("no worker outlives its parent: after kill -9 of the parent, the workers stop in order", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench);

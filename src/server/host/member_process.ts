@@ -38,21 +38,25 @@ interface Services {
 }
 
 /**
- * Stops a process, and kills it if that takes too long: it is frozen. A process that doesn't take jobs yet has no deadline.
+ * Stops a process, and kills it if that takes too long: it is frozen. A process that doesn't take jobs yet has no deadline, unless it is
+ * to be replaced.
  *
  * @returns whether it was killed
  */
 export async function endMember(
   index: number,
-  { child, isReady, shutdownTimeoutMs }: Member,
+  member: Member,
   signal: Deno.Signal,
   { clock, log }: Services,
 ): Promise<boolean> {
+  const { child, isReady: wasReady, shutdownTimeoutMs } = member;
   send(child, signal);
-  if (!isReady) return false;
+  if (!wasReady && !member.replaced) return false;
   const ended = new AbortController();
   void child.status.then(() => ended.abort());
   await clock.sleep(shutdownTimeoutMs + MAX_OVERTIME_MS + LATE_MS, ended.signal);
+  // It took jobs before it received the signal.
+  if (!wasReady && member.isReady) await clock.sleep(member.shutdownTimeoutMs, ended.signal);
   if (ended.signal.aborted) return false;
   log.error("Process doesn't stop, killing it", { process: index, pid: child.pid });
   send(child, "SIGKILL");

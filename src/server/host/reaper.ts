@@ -9,7 +9,8 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
-import type { LoopBody } from "../component.ts";
+import { Loop, type LoopBody } from "../component.ts";
+import { Tasks } from "../control/tasks.ts";
 
 const INTERVAL_MS = 2_000;
 /** Lets `waitpid` return at once if the process has not ended. */
@@ -49,6 +50,13 @@ export class Reaper implements LoopBody<void> {
   end(): void {
     this.#libc.close();
   }
+}
+
+/** Reaps until the signal aborts, in a process without other loops. */
+export function reapUntil(over: AbortSignal, { clock, log }: { readonly clock: Clock; readonly log: Log }): void {
+  const reaper = new Loop(new Reaper({ clock, log }), { clock, log, tasks: new Tasks(clock) });
+  reaper.start();
+  over.addEventListener("abort", () => void reaper.stop());
 }
 
 /** Returns the children of this process that have ended and were not waited for. */

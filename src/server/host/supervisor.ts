@@ -21,13 +21,11 @@ import { causeOfEnd, howItEnded, memoryOf } from "../../handlers/isolation/proce
 import { checkDescriptors, spawnSelf } from "../../handlers/isolation/spawn_self.ts";
 import { formatBytes } from "../../job/bytes.ts";
 import type { Log, LogFields } from "../../log/log.ts";
-import { Loop } from "../component.ts";
-import { Tasks } from "../control/tasks.ts";
 import { MemberHub } from "./member_hub.ts";
 import { randomId, workerIdOf } from "./worker_id.ts";
 import { endMember, type Member, reportSilent, send } from "./member_process.ts";
 import { MEMBER_VARIABLE, type MemberInfo } from "./member.ts";
-import { Reaper } from "./reaper.ts";
+import { reapUntil } from "./reaper.ts";
 import type { Asked, Inbox } from "../control/signals.ts";
 
 export interface SupervisorOptions {
@@ -68,6 +66,8 @@ export class Supervisor {
   /** Resolves when the first process takes jobs. If that ends before, so does the supervisor: it must not be replaced. */
   readonly #begun = Promise.withResolvers<void>();
   #replacing: Promise<void> = this.#begun.promise;
+  /** Aborts at the next reload, which must not wait for a process whose start is stuck. */
+  #reload = new AbortController();
   /** Whether the last request among quiet and resume was quiet. */
   #isQuiet = false;
   /** The first exit code other than 0 of a worker that has stopped: it could not store everything. */
@@ -87,7 +87,7 @@ export class Supervisor {
     const { count, inbox, maxMemoryBytes } = this.#options;
     const over = new AbortController();
     void this.#listen(inbox, over.signal);
-    if (Deno.pid === 1) this.#reap(over.signal);
+    if (Deno.pid === 1) reapUntil(over.signal, this.#options);
     await checkDescriptors();
     // A stop request during the check isn't a failure.
     if (this.#stop.signal.aborted) return 0;
@@ -103,13 +103,6 @@ export class Supervisor {
     await Promise.all([this.#keep(1, first), ...others]);
     over.abort();
     return this.#code;
-  }
-
-  #reap(over: AbortSignal): void {
-    const { clock, log } = this.#options;
-    const reaper = new Loop(new Reaper({ clock, log }), { clock, log, tasks: new Tasks(clock) });
-    reaper.start();
-    over.addEventListener("abort", () => void reaper.stop());
   }
 
   /** @throws {SpawnError} if it can't be started */
@@ -234,7 +227,9 @@ export class Supervisor {
     const { log, onStopping, onReopen } = this.#options;
     if (verb === "reload") {
       log.info("Replacing the processes, one after the other", { by });
-      this.#replacing = this.#replacing.then(() => this.#replaceAll());
+      this.#reload.abort();
+      const { signal } = this.#reload = new AbortController();
+      this.#replacing = this.#replacing.then(() => this.#replaceAll(signal));
       return;
     }
     if (verb === "stop" && this.#stop.signal.aborted) {
@@ -261,22 +256,25 @@ export class Supervisor {
   }
 
   /** Replaces the processes one at a time. If a new one doesn't start, the others are kept. */
-  async #replaceAll(): Promise<void> {
+  async #replaceAll(outdated: AbortSignal): Promise<void> {
     for (const index of [...this.#members.keys()]) {
-      if (this.#stop.signal.aborted) return;
-      if (await this.#replace(index)) continue;
+      if (this.#stop.signal.aborted || outdated.aborted) return;
+      if (await this.#replace(index, outdated)) continue;
       this.#options.log.error("The new process did not start: the others are kept", { process: index });
       return;
     }
   }
 
-  async #replace(index: number): Promise<boolean> {
+  async #replace(index: number, outdated: AbortSignal): Promise<boolean> {
     const old = this.#members.get(index);
     if (old === undefined) return true;
     old.replaced = true;
-    this.#end(index, old, "SIGTERM");
+    // The exit code is about the last processes.
+    void endMember(index, old, "SIGTERM", this.#options);
     const next = await old.successor.promise;
-    return this.#stop.signal.aborted || next === undefined || await next.ready;
+    if (this.#stop.signal.aborted || next === undefined || outdated.aborted) return true;
+    const over = new Promise<boolean>((resolve) => outdated.addEventListener("abort", () => resolve(true)));
+    return await Promise.race([next.ready, over]);
   }
 
   async #watchMemory(over: AbortSignal): Promise<void> {
@@ -291,7 +289,7 @@ export class Supervisor {
           pid: child.pid,
           used: formatBytes(used),
         });
-        this.#replacing = this.#replacing.then(async () => void await this.#replace(index));
+        this.#replacing = this.#replacing.then(async () => void await this.#replace(index, this.#reload.signal));
         await this.#replacing;
       }
     }
