@@ -134,6 +134,20 @@ Deno.test("sqlite: reports a damaged file when it is opened or read", async () =
   assertEquals(error.transient, false);
 });
 
+Deno.test("sqlite: reports a failure of the disk while it reads", async () => {
+  await using folder = await sqliteFolder();
+  const store = await folder.open();
+  await store.admin.stats();
+  const other = await folder.open();
+  await other.jobs.enqueue(jobs(1, 100));
+  // Reading the log fails now.
+  await Deno.truncate(`${folder.file}-wal`);
+  for (const read of [() => store.admin.stats(), () => store.events.read(0, 5), () => store.batches.count("a")]) {
+    const error = await refused(read, "unavailable", "disk I/O error");
+    assertEquals(error.transient, true);
+  }
+});
+
 Deno.test("sqlite: an error for a place that can't be written names the place and the remedy", async () => {
   await using folder = await sqliteFolder();
   await Deno.writeTextFile(join(folder.dir, "file"), "");

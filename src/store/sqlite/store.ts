@@ -157,6 +157,7 @@ function inMoment<Result>(database: DatabaseSync, run: () => Result): Result {
   try {
     return run();
   } finally {
-    database.exec("COMMIT");
+    // A failure of the disk has ended the transaction.
+    if (database.isTransaction) database.exec("COMMIT");
   }
 }
