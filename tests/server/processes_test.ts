@@ -203,6 +203,25 @@ Deno.test("no worker outlives its parent while it waits for its name", async () 
   }
 });
 
+Deno.test("no worker outlives its parent while its handlers load", async () => {
+  await using bench = await Bench.open();
+  const module = `${bench.folder}/loading.js`;
+  await Deno.writeTextFile(
+    module,
+    `Deno.writeTextFileSync(${JSON.stringify(bench.notes)}, "loading " + Deno.pid + "\\n");
+     await new Promise(() => {});`,
+  );
+  await using server = new JobsProcess({ store: bench.url, args: [module, "--processes", "2"] });
+  await bench.until(async () => (await bench.readNotes()).length === 1);
+  const pid = Number((await bench.readNotes())[0]!.split(" ")[1]);
+  server.kill("SIGKILL");
+  try {
+    await bench.until(async () => !await isRunning(pid));
+  } finally {
+    signalIfRunning(pid, "SIGKILL");
+  }
+});
+
 Deno.test("a worker that blocks its event loop doesn't outlive a parent killed with kill -9, and others stop in order", async () => {
   await using bench = await Bench.open();
   await using server = await serve(bench, ["-t", "500ms", "-c", "1"]);

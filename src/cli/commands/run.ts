@@ -12,7 +12,7 @@ import { type LogControl, logger, type LogOptions, openLog } from "../../log/log
 import { guardConsole } from "../../log/output.ts";
 import { Inbox, listenToSignals } from "../../server/control/signals.ts";
 import { ExitGuard } from "../../server/host/exit_guard.ts";
-import { type MemberInfo, readMemberInfo } from "../../server/host/member.ts";
+import { type MemberInfo, readMemberInfo, watchSupervisor } from "../../server/host/member.ts";
 import { MemberLink } from "../../server/host/member_link.ts";
 import { writePidfile } from "../../server/host/pidfile.ts";
 import { Systemd } from "../../server/host/systemd.ts";
@@ -131,14 +131,20 @@ export async function run(argv: readonly string[]): Promise<number> {
   const toStderr = {
     warn: () => printError("jobs: the handlers are still loading; a top-level await may never end"),
   };
-  const extensions = await new StartupSteps({ clock: systemClock, log: toStderr, inbox })
-    .step("handlers", loadHandlers(config.settings.handlers, registry, handlerCheckOf(config)));
+  const starting = new StartupSteps({ clock: systemClock, log: toStderr, inbox });
+  const stopWithParent = () => inbox.put({ verb: "stop", by: "end of the parent" });
+  let extensions: Extensions;
+  {
+    using _watch = member && watchSupervisor(member, stopWithParent);
+    const loaded = loadHandlers(config.settings.handlers, registry, handlerCheckOf(config));
+    extensions = await starting.step("handlers", loaded);
+  }
   const { logLevel: level, logFormat: format, logFile: file } = config.settings;
   const logOptions: LogOptions = { level, format, file, ...(member && { fields: { process: member.index } }) };
   using log = openLog(logOptions);
   const guard = new ExitGuard({ clock: systemClock, log: logger("run") });
   return await Promise.race([
-    serve(config, registry, log, { load, member, inbox, guard, logOptions, extensions }),
+    serve(config, registry, log, { load, member, inbox, guard, logOptions, extensions, stopWithParent }),
     guard.expired,
   ]);
 }
@@ -193,13 +199,14 @@ async function serve(
   config: LoadedConfig,
   registry: Registry,
   log: LogControl,
-  { load, member, inbox, guard, logOptions, extensions }: {
+  { load, member, inbox, guard, logOptions, extensions, stopWithParent }: {
     readonly load: () => Promise<LoadedConfig>;
     readonly member: MemberInfo | undefined;
     readonly inbox: Inbox;
     readonly guard: ExitGuard;
     readonly logOptions: LogOptions;
     readonly extensions: Extensions;
+    readonly stopWithParent: () => void;
   },
 ): Promise<number> {
   const { settings, file } = config;
@@ -208,7 +215,6 @@ async function serve(
   await using _pidfile = settings.pidFile === undefined ? undefined : await writePidfile(settings.pidFile);
   const web = settings.webListen === undefined ? undefined : await import("./web_beside.ts");
   await using systemd = Systemd.fromEnvironment(logger("systemd"));
-  const stopWithParent = () => inbox.put({ verb: "stop", by: "end of the parent" });
   let peers: MemberLink | undefined;
   let dashboard: OpenWeb | undefined;
   let isPausedLeft = false;

@@ -3,6 +3,10 @@
  *
  * @module
  */
+import { every } from "../../clock.ts";
+
+/** How often a process looks whether its supervisor runs. */
+const INTERVAL_MS = 1_000;
 
 /** The environment variable with the message. */
 export const MEMBER_VARIABLE = "JOBS_MEMBER";
@@ -31,4 +35,17 @@ export function readMemberInfo(): MemberInfo | undefined {
   // Processes that jobs start must not inherit it.
   Deno.env.delete(MEMBER_VARIABLE);
   return JSON.parse(text) as MemberInfo;
+}
+
+/**
+ * Calls a function once if the supervisor has ended, until disposed. For the start of a process; after it the connection to the
+ * supervisor ends (`member_link.ts`).
+ */
+export function watchSupervisor({ parent }: MemberInfo, onEnd: () => void): Disposable {
+  const end = every(INTERVAL_MS, () => {
+    if (Deno.ppid === parent) return;
+    end();
+    onEnd();
+  });
+  return { [Symbol.dispose]: end };
 }
