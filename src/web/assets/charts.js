@@ -91,8 +91,6 @@
   const draw = (figure) => {
     const chart = JSON.parse(figure.dataset.chart);
     const place = figure.querySelector(".plot");
-    const width = place.clientWidth;
-    if (width === 0) return;
     plots.get(figure)?.destroy();
     // As on the server: a line of zeros has been recorded, bars of zeros can't be seen.
     const isKnown = chart.series.some(({ values }) =>
@@ -106,6 +104,9 @@
       ...chart.series.map(({ values }) => values.length > 0 ? values : chart.times.map(() => null)),
     ];
     if (!isKnown) return;
+    // A hidden place has no width.
+    const width = place.clientWidth;
+    if (width === 0) return;
     const plot = new uPlot(options(chart, width), data, place);
     plots.set(figure, plot);
     plot.setLegend({ idx: lastIndex(chart) });

@@ -20,6 +20,8 @@ function showTimes(from = document) {
   const now = Date.now();
   for (const time of $$("time[datetime]", from)) {
     const at = Date.parse(time.dateTime);
+    // A name in a sentence may only look like a time.
+    if (Number.isNaN(at)) continue;
     time.title = exact.format(at);
     if ("exact" in time.dataset) time.textContent = exact.format(at);
     else if (Math.abs(at - now) < 500) time.textContent = "now";
@@ -169,31 +171,71 @@ function showRate(stats) {
   sample = stats;
 }
 
-let source;
+/** A refused page connects again after this time. */
+const REFUSED_RETRY_MS = 5000;
+
+/**
+ * Follows server-sent events until the returned function is called. A hidden page holds no connection: over HTTP/1.1, all tabs
+ * of a browser share six to a server, and the next page would never load.
+ */
+function follow(path, listeners) {
+  let source;
+  let retry;
+  const close = () => {
+    clearTimeout(retry);
+    source?.close();
+  };
+  const open = () => {
+    close();
+    if (document.hidden) return;
+    const opened = source = new EventSource(prefix + path());
+    for (const [name, listener] of Object.entries(listeners)) opened.addEventListener(name, listener);
+    // A browser connects again when a connection breaks, but not after a refusal, such as a proxy's while the server restarts.
+    opened.addEventListener("error", () => {
+      if (opened.readyState === EventSource.CLOSED) retry = setTimeout(open, REFUSED_RETRY_MS);
+    });
+  };
+  document.addEventListener("visibilitychange", open);
+  open();
+  return () => {
+    document.removeEventListener("visibilitychange", open);
+    close();
+  };
+}
+
+let unwatch;
 let counts = "";
 
+function showStats(event) {
+  const stats = JSON.parse(event.data);
+  for (const place of $$("[data-stat]")) {
+    const count = stats[place.dataset.stat];
+    const text = count.toLocaleString("en-US");
+    if (place.textContent !== text) place.textContent = text;
+    if (place.classList.contains("count")) place.classList.toggle("zero", count === 0);
+  }
+  showRate(stats);
+  const { at: _, ...rest } = stats;
+  const now = JSON.stringify(rest);
+  // Running jobs and operations change without the counts; a heartbeat reports later that a job has ended.
+  if (now !== counts || stats.running > 0 || $(".operation.running, [data-running]")) stale = true;
+  if ($("#alerts") && Date.now() - refreshedAt > 10000) stale = true;
+  if (postponed && !$$("[data-live]").some(isBusy)) {
+    postponed = false;
+    stale = true;
+  }
+  counts = now;
+  if (stale) refresh();
+}
+
 function watch() {
-  source = new EventSource(`${prefix}/events`);
-  source.addEventListener("stats", (event) => {
-    const stats = JSON.parse(event.data);
-    for (const place of $$("[data-stat]")) {
-      const count = stats[place.dataset.stat];
-      const text = count.toLocaleString("en-US");
-      if (place.textContent !== text) place.textContent = text;
-      if (place.classList.contains("count")) place.classList.toggle("zero", count === 0);
-    }
-    showRate(stats);
-    const { at: _, ...rest } = stats;
-    const now = JSON.stringify(rest);
-    // Running jobs and operations change without the counts; a heartbeat reports later that a job has ended.
-    if (now !== counts || stats.running > 0 || $(".operation.running, [data-running]")) stale = true;
-    if ($("#alerts") && Date.now() - refreshedAt > 10000) stale = true;
-    if (postponed && !$$("[data-live]").some(isBusy)) {
-      postponed = false;
-      stale = true;
-    }
-    counts = now;
-    if (stale) refresh();
+  unwatch = follow(() => "/events", {
+    stats: showStats,
+    // Changes without a connection are unknown.
+    open: () => {
+      counts = "";
+      sample = undefined;
+    },
   });
 }
 
@@ -203,7 +245,7 @@ if (toggle) {
   toggle.addEventListener("change", () => {
     localStorage.setItem("jobs.live", toggle.checked ? "on" : "off");
     if (toggle.checked) watch();
-    else source?.close();
+    else unwatch?.();
   });
   if (toggle.checked) watch();
 }
@@ -220,17 +262,25 @@ function addChunk(text) {
 }
 
 if (streamed) {
-  const { stream, after } = streamed.dataset;
+  const { stream } = streamed.dataset;
+  let after = streamed.dataset.after;
   let run = Number(streamed.dataset.run);
-  const chunks = new EventSource(`${prefix}/api/v1/jobs/${encodeURIComponent(stream)}/stream?after=${after}`);
-  chunks.addEventListener("message", (event) => {
-    const next = JSON.parse(event.data);
-    if (run !== 0 && next.run !== run) addChunk(`\n— run ${next.run} —\n`);
-    run = next.run;
-    addChunk(typeof next.chunk === "string" ? next.chunk : `${JSON.stringify(next.chunk)}\n`);
+  const stop = follow(() => `/api/v1/jobs/${encodeURIComponent(stream)}/stream?after=${after}`, {
+    message(event) {
+      const next = JSON.parse(event.data);
+      // The text of the server: a number above 2^53 would be rounded.
+      const json = event.data.slice(event.data.indexOf(',"chunk":') + ',"chunk":'.length, -1);
+      after = event.lastEventId;
+      if (run !== 0 && next.run !== run) addChunk(`\n— run ${next.run} —\n`);
+      run = next.run;
+      addChunk(typeof next.chunk === "string" ? next.chunk : `${json}\n`);
+    },
+    gap(event) {
+      after = event.lastEventId;
+      addChunk("\n…\n");
+    },
+    end: () => stop(),
   });
-  chunks.addEventListener("gap", () => addChunk("\n…\n"));
-  chunks.addEventListener("end", () => chunks.close());
 }
 document.addEventListener("visibilitychange", () => {
   if (stale) refresh();

@@ -1,7 +1,9 @@
 /** Pages that update live. */
-import { assert } from "@std/assert";
-import type { Route } from "playwright-core";
+import { assert, assertEquals } from "@std/assert";
+import type { Page, Route } from "playwright-core";
 import { Client } from "../../../src/client/client.ts";
+import { RUN_BOUNDS_MS } from "../../../src/store/port/metrics.ts";
+import { asleep } from "../asleep.ts";
 import { push, workerRecord } from "../site.ts";
 import { browserTest, QUICK } from "./browser.ts";
 
@@ -89,3 +91,87 @@ browserTest("a page shows a job as ended once its worker's heartbeat reports it"
   await store.workers.heartbeat(workerRecord(worker), 60_000);
   await page.locator("#running", { hasText: "No jobs running" }).waitFor();
 }, { web: { clock: QUICK } });
+
+/** Tells a page that its tab has been left, or entered again. */
+const setHidden = (page: Page, hidden: boolean) =>
+  page.evaluate(`
+    Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  `);
+
+browserTest(
+  "tabs that are hidden hold no connections, which a browser has six of, and update once shown",
+  async (tools) => {
+    const { page, base, site: { store }, go } = tools;
+    await go("/queues");
+    await setHidden(page, true);
+    // Without a free connection, the seventh would never load.
+    for (let i = 0; i < 7; i++) {
+      const tab = await page.context().newPage();
+      const watching = tab.waitForResponse("**/events");
+      await tab.goto(`${base}/queues`);
+      await watching;
+      await setHidden(tab, true);
+    }
+    await push(store, "w1", { queue: "slow" });
+    await setHidden(page, false);
+    await page.locator("#queues a", { hasText: "slow" }).waitFor();
+  },
+  { web: { clock: QUICK } },
+);
+
+browserTest("a page follows again after a proxy refused its stream of counts", async (tools) => {
+  const { page, site: { store }, go, complaints } = tools;
+  const refuse = (route: Route) => route.fulfill({ status: 502, body: "Bad Gateway" });
+  await page.route("**/events", refuse, { times: 1 });
+  const refused = page.waitForResponse((response) => response.status() === 502);
+  await go("/queues");
+  await refused;
+  await push(store, "w1", { queue: "slow" });
+  await page.locator("#queues a", { hasText: "slow" }).waitFor();
+  assert(complaints.every((text) => text.includes("502")), complaints.join());
+  complaints.length = 0;
+}, { web: { clock: QUICK } });
+
+browserTest(
+  "the stream of a job shows large numbers exactly, and continues in a tab that was hidden",
+  async (tools) => {
+    const { page, site: { store }, go } = tools;
+    const worker = "web1:7:abc";
+    await push(store, "r1");
+    await store.workers.heartbeat(workerRecord(worker), 60_000);
+    const [lease] = await store.jobs.take({ queues: ["default"], limit: 1, worker });
+    const write = (from: number, chunk: string) =>
+      store.streams.append({ worker, token: lease!.token, jid: "r1" }, { attempt: 1, from, chunks: [chunk] });
+    const shown = page.getByLabel("Stream", { exact: true });
+    await go("/jobs/r1");
+    assert(await write(0, '{"order":9007199254740993}'));
+    await shown.filter({ hasText: "order" }).waitFor();
+    await setHidden(page, true);
+    assert(await write(1, "9007199254740995"));
+    await setHidden(page, false);
+    await shown.filter({ hasText: "995" }).waitFor();
+    assertEquals(await shown.textContent(), '{"order":9007199254740993}\n9007199254740995\n');
+  },
+  { web: { clock: QUICK } },
+);
+
+browserTest("a chart without values shows the first ones live", async ({ page, site: { store }, go }) => {
+  await page.clock.install();
+  await go("/");
+  const chart = page.locator("#chart-throughput");
+  await chart.locator(".plot").waitFor({ state: "hidden" });
+  const histogram = new Array(RUN_BOUNDS_MS.length + 1).fill(7);
+  await store.series.add("classes", [{ class: "Report", processed: 200, failed: 18, workedMs: 9_000, histogram }]);
+  const charts = page.waitForResponse((response) => response.request().headers()["x-live"] === "charts");
+  await page.clock.fastForward(30_000);
+  await charts;
+  await chart.locator("canvas").waitFor();
+});
+
+browserTest("a signal whose name resembles a time stops no updates", async ({ page, site: { store }, go }) => {
+  await asleep(store, { jid: "o1", key: "room 2026-99-31 10:00 UTC" });
+  await go("/jobs/o1");
+  await page.getByText("room 2026-99-31 10:00 UTC").first().waitFor();
+  await page.locator(".side-foot time[title]").waitFor();
+});
