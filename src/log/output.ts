@@ -11,6 +11,7 @@
  */
 import { systemClock } from "../clock.ts";
 import { plain } from "./format.ts";
+import { writeStdout } from "./stdout.ts";
 
 /**
  * The log cannot be opened. The message is one line for people.
@@ -184,7 +185,7 @@ export function guardConsole(): void {
   ];
   if (internal?.Console === undefined) return;
   const guarded = new internal.Console((text, level) =>
-    void writeAll(level >= MIN_STDERR_LEVEL ? Deno.stderr : Deno.stdout, new TextEncoder().encode(sanitised(text)))
+    print(level >= MIN_STDERR_LEVEL, new TextEncoder().encode(sanitised(text)))
   );
   const global = globalThis.console as unknown as Methods;
   for (const name of Object.keys(global)) {
@@ -195,4 +196,13 @@ export function guardConsole(): void {
 /** Returns text whose lines control no terminal. */
 function sanitised(text: string): string {
   return text.replace(COLORS, "").split("\n").map(plain).join("\n");
+}
+
+function print(isError: boolean, bytes: Uint8Array): void {
+  if (isError) return void writeAll(Deno.stderr, bytes);
+  try {
+    writeStdout(bytes);
+  } catch {
+    // Dropped.
+  }
 }

@@ -4,6 +4,7 @@ import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { requireTool } from "../support/tools.ts";
 
 benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
@@ -227,6 +228,44 @@ Deno.test("a bulk push that the store fails ends at once, although more lines ma
   assertEquals([(await child.status).code, late.aborted], [1, false]);
   await written;
   await writer.close().catch(() => {});
+});
+
+/** Runs a command with a non-blocking pipe of one page as its output, which is read only when it is full. */
+const FULL_PIPE = `
+import fcntl, os, struct, subprocess, sys, termios, time
+reader, writer = os.pipe()
+size = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+os.set_blocking(writer, False)
+child = subprocess.Popen(sys.argv[1:], stdout=writer)
+os.close(writer)
+while child.poll() is None and struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, b"1234"))[0] < 3000:
+    time.sleep(0.01)
+while data := os.read(reader, 1000):
+    sys.stdout.buffer.write(data)
+sys.exit(child.wait())
+`;
+
+Deno.test("prints each jid and each long line once although its output is non-blocking and full", async () => {
+  const python = requireTool("python3");
+  await using bench = await Bench.open();
+  await Deno.writeTextFile(`${bench.folder}/bulk`, "[1]\n".repeat(2_000));
+  const piped = async (...args: string[]) => {
+    const { code, stdout, stderr } = await new Deno.Command(python, {
+      args: ["-c", FULL_PIPE, ...jobsCommand(), ...args],
+      env: { JOBS_STORE: bench.url },
+      cwd: bench.folder,
+      stdin: "null",
+      signal: AbortSignal.timeout(60_000),
+    }).output();
+    assertEquals(code, 0, new TextDecoder().decode(stderr));
+    return new TextDecoder().decode(stdout);
+  };
+  const jids = (await piped("push", "A", "--bulk", "bulk")).trim().split("\n");
+  assertEquals([jids.length, (await bench.store.jobs.find(jids)).length], [2_000, 2_000]);
+  await bench.push("A", ["0123456789".repeat(10_000)], { queue: "other" });
+  const list = ["list", "queued", "-q", "other", "--json"];
+  const listed = await piped(...list);
+  assertEquals([listed.length > 100_000, listed === (await on(bench, list)).stdout], [true, true]);
 });
 
 Deno.test("succeeds if the user may push but not list workers", async () => {

@@ -5,6 +5,7 @@
  */
 import { dim, getColorEnabled, setColorEnabled } from "@std/fmt/colors";
 import { CONTROLS, escapeControl } from "../../log/control_characters.ts";
+import { writeStdout } from "../../log/stdout.ts";
 import { Interrupted } from "./errors.ts";
 
 const encoder = new TextEncoder();
@@ -103,7 +104,7 @@ export function printPart(text: string): void {
 
 function writeResult(text: string): void {
   try {
-    write(Deno.stdout, text);
+    writeStdout(encoder.encode(text));
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) throw new OutputClosed("The output is closed", { cause: error });
     throw new OutputFailed(`Can't write the output: ${(error as Error).message}`, { cause: error });
