@@ -238,6 +238,53 @@ export const groups: Cases = {
     assertEquals(shares(await takeUpTo(t.store, worker)), { a: 3 });
   },
 
+  "a clock that is set back holds no group for longer than its period": async (open) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.admin.configure("default", { eachGroup: true, limit: { starts: { count: 2, perMs: HOUR_MS } } });
+    // More than one step makes ready.
+    const names = Array.from({ length: 120 }, (_, i) => `g${i}`);
+    const take = async () => {
+      let count = 0;
+      for (let leases; (leases = await takeUpTo(t.store, worker, 500)).length > 0;) count += leases.length;
+      return count;
+    };
+    await t.store.jobs.enqueue(names.flatMap((name, i) => groupOf(name, 10 * i + 1, 10 * i + 6)));
+    assertEquals(await take(), 240);
+    t.advance(-10 * HOUR_MS);
+    await register(t.store);
+    // A waiter tries to take at once, which fixes the time of the next start.
+    await woken((signal) => t.store.watch({ work: ["default"] }, signal), () => Promise.resolve());
+    for (let i = 0; i < 5; i++) assertEquals(await take(), 0);
+    t.advance(HOUR_MS + SLACK_MS);
+    await register(t.store);
+    await woken((signal) => t.store.watch({ work: ["default"] }, signal), () => Promise.resolve());
+    // A step makes a number of groups ready.
+    assertEquals(await take() + await take(), 240);
+  },
+
+  "after a clock was set back, a paused group whose limit was removed wakes no waiter again and again": async (
+    open,
+  ) => {
+    await using t = await open();
+    const worker = await register(t.store);
+    await t.store.admin.configure("default", { group: "a", limit: { starts: { count: 2, perMs: HOUR_MS } } });
+    await t.store.jobs.enqueue(groupOf("a", 1, 6));
+    assertEquals((await takeUpTo(t.store, worker)).length, 2);
+    await t.store.admin.configure("default", { group: "a", limit: {} });
+    await t.store.admin.configure("default", { group: "a", pause: HOUR_MS });
+    assertEquals(await takeUpTo(t.store, worker), []);
+    t.advance(-10 * HOUR_MS);
+    await register(t.store);
+    assertEquals(await takeUpTo(t.store, worker), []);
+    const stop = new AbortController();
+    const waiting = t.store.watch({ work: ["default"] }, stop.signal);
+    // The look of the wait comes first.
+    await t.store.admin.stats();
+    stop.abort();
+    assertEquals(await waiting, false);
+  },
+
   "starts count while a group has no jobs": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

@@ -273,8 +273,19 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER step_changed AFTER INSERT OR UPDATE OR DELETE ON step FOR EACH ROW EXECUTE FUNCTION step_changed();
 
+-- Returns some of the held groups of a queue with starts in the future: the clock was set back, and the times at which groups are due
+-- are too late. The groups that are due last are checked. A take that has waited for the lock is earlier than the one before it, by
+-- less than a second: that isn't a change of the clock.
+CREATE OR REPLACE FUNCTION early_starts(above bigint, now bigint) RETURNS bigint[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN ARRAY(SELECT DISTINCT queue FROM start WHERE at > now + 1000 AND queue = ANY(ARRAY(
+    SELECT id FROM queue_row WHERE parent = above AND due_at > now ORDER BY due_at DESC LIMIT 5)));
+END $$;
+
 -- Folds the changes of the groups of a queue, and makes groups ready. The caller has the lock of the queue.
 CREATE OR REPLACE FUNCTION fold_groups(folded bigint, now bigint) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  early bigint[];
 BEGIN
   WITH gone AS (DELETE FROM size_change WHERE parent = folded RETURNING queue, by),
     one AS (SELECT queue, sum(by)::bigint AS by, bool_or(by = 0) AS freed FROM gone GROUP BY queue),
@@ -286,9 +297,15 @@ BEGIN
           ELSE greatest(tag, (SELECT vtime FROM queue_row AS above WHERE above.id = folded)) END
       FROM one WHERE queue_row.id = one.queue)
     UPDATE queue_row SET grouped = grouped + (SELECT sum(by) FROM one) WHERE id = folded AND EXISTS (SELECT 1 FROM one);
+  early := early_starts(folded, now);
+  IF early <> '{}' THEN
+    WITH gone AS (DELETE FROM start WHERE queue = ANY(early) AND at > now RETURNING queue, count)
+      INSERT INTO start (queue, at, count) SELECT queue, now, sum(gone.count)::bigint FROM gone GROUP BY queue
+      ON CONFLICT (queue, at) DO UPDATE SET count = start.count + excluded.count;
+  END IF;
   UPDATE queue_row SET state = 1, due_at = NULL,
     tag = greatest(tag, (SELECT vtime FROM queue_row AS above WHERE above.id = folded))
-    WHERE parent = folded AND due_at <= now;
+    WHERE parent = folded AND due_at <= CASE WHEN early = '{}' THEN now ELSE 9223372036854775807 END;
 END $$;
 
 -- Stores the virtual times of groups after a take, and folds its changes.
@@ -597,7 +614,8 @@ BEGIN
   IF queue.id IS NULL THEN RETURN false; END IF;
   IF NOT EXISTS (SELECT 1 FROM queued WHERE queued.queue = queue.id AND job > floor)
     AND NOT EXISTS (SELECT 1 FROM queue_row WHERE parent = queue.id AND (state = 1 OR due_at <= now))
-    AND NOT EXISTS (SELECT 1 FROM size_change WHERE parent = queue.id AND by >= 0) THEN
+    AND NOT EXISTS (SELECT 1 FROM size_change WHERE parent = queue.id AND by >= 0)
+    AND early_starts(queue.id, now) = '{}' THEN
     RETURN false;
   END IF;
   IF queue.most_running IS NOT NULL AND queue.most_running <= (SELECT count(*) FROM lease WHERE lease.queue = queue.id

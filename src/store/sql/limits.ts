@@ -92,7 +92,11 @@ function partsOf(row: LimitRow): GroupLimit {
  * before jobs are taken.
  */
 export function* settle({ queue, starts }: Limited, now: number): Body<void> {
-  if (starts === undefined) return;
+  if (starts !== undefined) yield* startNow(queue, now);
+}
+
+/** Moves the starts in the future of a queue or a group to now. */
+export function* startNow(queue: number, now: number): Body<void> {
   const early = countIn(yield query(`${COUNT_STARTS} WHERE queue = ?1 AND at > ?2`, [queue, now]));
   if (early === 0) return;
   yield query("DELETE FROM start WHERE queue = ?1 AND at > ?2", [queue, now]);

@@ -9,7 +9,7 @@ import type { ByteBudget } from "../port/batch_bytes.ts";
 import { nameOf } from "../port/groups.ts";
 import { runNow } from "../sql/body.ts";
 import { groupIn } from "../sql/group_rows.ts";
-import { limitOf, pausedFor, room } from "../sql/limits.ts";
+import { limitOf, pausedFor, room, startNow } from "../sql/limits.ts";
 import type { Context } from "./context.ts";
 import { arrayStatement, type QueuedRow, readOldest } from "./queues.ts";
 import type { Group, Place } from "../sql/turns.ts";
@@ -21,6 +21,8 @@ const MAX_READ = 128;
 const LAST = Number.MAX_SAFE_INTEGER;
 /** Maximum number of held groups that a take checks if it found no other job. A change of the clock may have left one behind. */
 const MAX_HEALED = 5;
+/** Maximum number of held groups that are checked for starts in the future. */
+const MAX_CHECKED = 5;
 
 /** A queue. */
 export interface QueueName {
@@ -46,12 +48,25 @@ export function countReady({ sql }: Context, queue: number, most: number): numbe
   );
 }
 
-/** Makes held groups ready that are due; inside a transaction. */
+/** Makes held groups ready that are due; all with a time if the clock was set back. Inside a transaction. */
 export function wakeDue({ sql, now }: Context, queue: number): void {
+  const early = earlyStarts(sql, queue, now());
+  for (const group of early) runNow(startNow(group, now()), sql);
   sql(
     `UPDATE queue SET state = 1, due_at = NULL, tag = max(tag, (SELECT vtime FROM queue WHERE id = ?1))
      WHERE parent = ?1 AND due_at <= ?2`,
-  ).run(queue, now());
+  ).run(queue, early.length > 0 ? LAST : now());
+}
+
+/**
+ * Returns some of the held groups with starts in the future: the clock was set back, and the times at which groups are due are too
+ * late. The groups that are due last are checked. Processes may differ by less than a second.
+ */
+function earlyStarts(sql: Context["sql"], queue: number, now: number): number[] {
+  return sql(
+    `SELECT DISTINCT queue FROM start WHERE at > ?2 + 1000 AND queue IN
+       (SELECT id FROM queue WHERE parent = ?1 AND due_at > ?2 ORDER BY due_at DESC LIMIT ${MAX_CHECKED})`,
+  ).all(queue, now).map((row) => Number(row.queue));
 }
 
 /** Holds a group that is at its limit; inside a transaction. @param opensInMs undefined: until one of its leases ends */
@@ -81,7 +96,8 @@ export function readyIn(context: Context, queue: number): number | undefined {
   const { sql, now } = context;
   if (countReady(context, queue, 1) > 0) return 0;
   const due = sql("SELECT min(due_at) AS at FROM queue WHERE parent = ? AND due_at IS NOT NULL").get(queue)!.at;
-  return due === null ? undefined : Math.max(0, Number(due) - now());
+  if (due === null) return undefined;
+  return earlyStarts(sql, queue, now()).length > 0 ? 0 : Math.max(0, Number(due) - now());
 }
 
 type GroupRow = [id: number, name: string, tag: number, size: number];

@@ -103,6 +103,18 @@ local function noteTaken(queue, limit, now, worker, leases)
   end
 end
 
+-- Returns some of the held groups of a queue with moments in the future: the clock was set back, and the times at which groups are
+-- due are too late. The groups that are due last are checked. Less than a second doesn't count.
+local function earlyStarts(queue, now)
+  local early = {}
+  for _, group in ipairs(redis.call('ZRANGE', 'jobs:groups:due:' .. queue, '+inf', '(' .. now, 'BYSCORE', 'REV', 'LIMIT', 0, 5)) do
+    -- A key of another type has no moments.
+    local moment = redis.pcall('LINDEX', 'jobs:starts:' .. queue .. '|' .. group, 0)
+    if type(moment) == 'string' and (tonumber(moment) or 0) > now + 1000 then early[#early + 1] = group end
+  end
+  return early
+end
+
 --- part groupLimits: limits
 -- Limits of groups.
 
@@ -230,6 +242,7 @@ for i = 2, #names do
     else
       local due = redis.call('ZRANGE', 'jobs:groups:due:' .. names[i], 0, 0, 'WITHSCORES')
       groups[i - 1] = due[2] and math.max(0, due[2] - now) or 1000
+      if due[2] and #earlyStarts(names[i], now) > 0 then groups[i - 1] = 0 end
     end
   end
 end

@@ -89,11 +89,15 @@ local function eachGroup(queue, groups, haveJobs, each)
   end
 end
 
--- Makes held groups ready whose time has come.
+-- Makes held groups ready whose time has come. After the clock was set back, the times of all are too late.
 local function readyDue(queue, vtime, now)
   local call = redis.call
   local held, due = 'jobs:groups:held:' .. queue, 'jobs:groups:due:' .. queue
-  for _, group in ipairs(call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
+  local early = earlyStarts(queue, now)
+  for _, group in ipairs(early) do capMoments('jobs:starts:' .. queue .. '|' .. group, now) end
+  -- Then the last ones come first: they are those that were checked.
+  local groups = #early > 0 and call('ZRANGE', due, 0, 99, 'REV') or call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)
+  for _, group in ipairs(groups) do
     local tag = call('ZSCORE', held, group)
     call('ZREM', due, group)
     call('ZREM', held, group)
