@@ -52,6 +52,18 @@ export const queueSamples: Cases = {
     assertEquals((await t.store.series.read("queues", "30d"))[0]!.sizes.filter((size) => size !== undefined), [7, 1]);
   },
 
+  "samples in the future, after the clock was set back, aren't read": async (open) => {
+    await using t = await open();
+    await t.store.series.add("queues", [{ queue: "mail", size: 7, latencyMs: 1 }]);
+    t.advance(-2 * HOUR_MS);
+    await t.store.series.add("queues", [{ queue: "mail", size: 3, latencyMs: 1 }]);
+    for (const window of WINDOWS) {
+      const [mail] = await t.store.series.read("queues", window);
+      assertEquals(mail!.sizes.length, SAMPLE_WINDOWS[window].steps, window);
+      assertEquals(mail!.sizes.filter((size) => size !== undefined), [3], window);
+    }
+  },
+
   "keeps the samples of the queues with the most jobs": async (open) => {
     await using t = await open();
     await t.store.series.add(

@@ -175,7 +175,9 @@ async function readSamples({ read, now, turn }: Engine, window: SampleWindow): P
   const first = steps[0]!;
   for (let i = 0; i < steps.length; i += SAMPLE_SLICE_STEPS) {
     const from = first + i * stepMs;
-    const rows = await read(() => readSampleRows(stepMs, from, from + SAMPLE_SLICE_STEPS * stepMs));
+    // Later samples are of a clock that was set back, or of a moment after `now`.
+    const to = first + Math.min(i + SAMPLE_SLICE_STEPS, steps.length) * stepMs;
+    const rows = await read(() => readSampleRows(stepMs, from, to));
     for (const { at, queue, size, latency } of rows) {
       const step = (Number(at) - first) / stepMs;
       series.add(step, { queue: String(queue), size: Number(size), latencyMs: Number(latency) });
