@@ -118,7 +118,9 @@ let postponed = false;
 
 function isBusy(part) {
   return part.contains(document.activeElement) || $("input[type=checkbox]:checked", part) !== null ||
-    part.contains(getSelection().isCollapsed ? null : getSelection().anchorNode);
+    part.contains(getSelection().isCollapsed ? null : getSelection().anchorNode) ||
+    $("details.popover[open]", part) !== null ||
+    $$("input:not([type=checkbox]), textarea", part).some(({ value, defaultValue }) => value !== defaultValue);
 }
 
 async function refresh() {

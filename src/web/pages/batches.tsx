@@ -129,12 +129,14 @@ function OnePage({ view, kind, batch, nodes, states, dead }: {
         <Progress text={`${batchProgress(batch)} ended`} bad={deadShare(batch)} />{" "}
         <span class="note">· {batchStateText(batch)}{throughput && ` · ${throughput}`}</span>
       </p>
-      {reasons.length > 0 && (
-        <section class="reasons" id="reasons" data-live>
-          <h2>Why it hasn't ended</h2>
-          <ul>{reasons.map((reason) => <li>{reason}</li>)}</ul>
-        </section>
-      )}
+      <div id="reasons" data-live>
+        {reasons.length > 0 && (
+          <section class="reasons">
+            <h2>Why it hasn't ended</h2>
+            <ul>{reasons.map((reason) => <li>{reason}</li>)}</ul>
+          </section>
+        )}
+      </div>
       {nodes.length > 0 && <FlowGraph view={view} nodes={nodes} states={states} />}
       <dl class="tiles" id="counts" data-live aria-label={kind === "flow" ? "Nodes by state" : "Members by state"}>
         {shownStates(batch).map((state) => {
@@ -150,13 +152,15 @@ function OnePage({ view, kind, batch, nodes, states, dead }: {
           );
         })}
       </dl>
-      {dead !== undefined && (
-        <section id="dead" data-live>
-          <h2>Dead by error</h2>
-          <GroupTable view={view} set="dead" path="/dead" filter={{ q: batch.id }} groups={dead.groups} />
-          {!dead.whole && <p class="note">The first {jobs(dead.looked)} of {number(batch.dead)}.</p>}
-        </section>
-      )}
+      <div id="dead" data-live>
+        {dead !== undefined && (
+          <section>
+            <h2>Dead by error</h2>
+            <GroupTable view={view} set="dead" path="/dead" filter={{ q: batch.id }} groups={dead.groups} />
+            {!dead.whole && <p class="note">The first {jobs(dead.looked)} of {number(batch.dead)}.</p>}
+          </section>
+        )}
+      </div>
       {batch.callbacks.length > 0 && <Callbacks view={view} batch={batch} />}
       {nodes.length > 0 && <Nodes view={view} nodes={nodes} states={states} total={batch.total} />}
       {batch.parent !== undefined && (

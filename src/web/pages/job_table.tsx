@@ -53,14 +53,14 @@ export function JobListView({ view, list, nothing }: {
     ? actionsIn(place).filter((action) => isOffered(view, action, queue))
     : [];
   return (
-    <>
+    <div id="list" data-live>
       <QueueNames view={view} />
       {(list.size > 0 || !isEmpty(filter)) && <Filters view={view} list={list} />}
       <form id="jobs" method="post" action={link(view, "/jobs/act")}>
         <Hidden view={view} fields={{ in: placeName(place), back: view.here, ...filter }} />
         {/* Enter in a field must not press the first row's button. */}
         {actions.length > 0 && <button type="submit" hidden disabled></button>}
-        <div id="rows" data-live>
+        <div id="rows">
           {rows.length === 0
             ? list.errors !== undefined
               ? <Empty title="Invalid filter." />
@@ -72,7 +72,7 @@ export function JobListView({ view, list, nothing }: {
         {actions.length > 0 && <BulkBar list={list} actions={actions} />}
       </form>
       <Paging view={view} list={list} />
-    </>
+    </div>
   );
 }
 

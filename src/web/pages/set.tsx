@@ -93,23 +93,25 @@ export function QueuedPage({ view, list }: {
           {jobs(view.counts.queued)} in {number(filled.length)} {filled.length === 1 ? "queue" : "queues"}
         </span>
       </div>
-      {list === undefined ? <NothingQueued view={view} /> : (
-        <>
-          <nav class="filters" aria-label="Queues with jobs">
-            {filled.slice(0, 30).map(({ name, size }) => (
-              <a
-                class="chip"
-                href={link(view, `/queued/${encodeURIComponent(name)}`)}
-                aria-current={name === shown ? "true" : undefined}
-              >
-                <span>{name}</span> {number(size)}
-              </a>
-            ))}
-            {filled.length > 30 && <a href={link(view, "/queues")}>All queues</a>}
-          </nav>
-          <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
-        </>
-      )}
+      <div id="queued" data-live>
+        {list === undefined ? <NothingQueued view={view} /> : (
+          <>
+            <nav class="filters" aria-label="Queues with jobs">
+              {filled.slice(0, 30).map(({ name, size }) => (
+                <a
+                  class="chip"
+                  href={link(view, `/queued/${encodeURIComponent(name)}`)}
+                  aria-current={name === shown ? "true" : undefined}
+                >
+                  <span>{name}</span> {number(size)}
+                </a>
+              ))}
+              {filled.length > 30 && <a href={link(view, "/queues")}>All queues</a>}
+            </nav>
+            <JobListView view={view} list={list} nothing={<NothingQueued view={view} />} />
+          </>
+        )}
+      </div>
     </Layout>
   );
 }

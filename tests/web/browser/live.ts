@@ -4,7 +4,7 @@ import type { Page, Route } from "playwright-core";
 import { Client } from "../../../src/client/client.ts";
 import { RUN_BOUNDS_MS } from "../../../src/store/port/metrics.ts";
 import { asleep } from "../asleep.ts";
-import { push, workerRecord } from "../site.ts";
+import { bury, push, workerRecord } from "../site.ts";
 import { browserTest, QUICK } from "./browser.ts";
 
 browserTest("a page updates live, unless that is switched off", async ({ page, site: { store }, go }) => {
@@ -67,6 +67,8 @@ browserTest("the pages of a flow and of the flows show the states of its nodes l
   await page.locator("#counts a", { hasText: "Dead" }).waitFor();
   await page.locator("#nodes .badge.bad").waitFor();
   await page.getByRole("button", { name: "Retry dead" }).waitFor();
+  await page.getByText("Dead by error").waitFor();
+  await page.getByText("Why it hasn't ended").waitFor();
   await go("/flows");
   await page.locator("#rows .badge", { hasText: "stuck" }).waitFor();
   const { entries } = await store.admin.page({ in: "dead" });
@@ -175,3 +177,36 @@ browserTest("a signal whose name resembles a time stops no updates", async ({ pa
   await page.getByText("room 2026-99-31 10:00 UTC").first().waitFor();
   await page.locator(".side-foot time[title]").waitFor();
 });
+
+browserTest("a list that was empty gets its filters and actions live", async ({ page, site: { store }, go, press }) => {
+  await go("/dead");
+  await page.getByText("No dead jobs.").waitFor();
+  await bury(store, "d1");
+  await page.getByRole("checkbox", { name: /^Select Hard/ }).check();
+  await page.getByRole("button", { name: "Retry selected" }).waitFor();
+  await press("Retry selected");
+  await page.getByText("No dead jobs.").waitFor();
+}, { web: { clock: QUICK } });
+
+browserTest("the list of queued jobs is of the queue that its actions concern", async (tools) => {
+  const { page, site: { store }, go } = tools;
+  await go("/queued");
+  await page.getByText("No jobs are waiting.").waitFor();
+  const queue = page.locator("form#jobs input[name=in]");
+  await push(store, "m1", { queue: "mail" });
+  await page.getByRole("button", { name: "Delete Hard m1" }).waitFor();
+  assertEquals(await queue.getAttribute("value"), "queue:mail");
+  for (const jid of ["l1", "l2"]) await push(store, jid, { queue: "low" });
+  await page.getByRole("button", { name: "Delete Hard l2" }).waitFor();
+  assertEquals(await queue.getAttribute("value"), "queue:low");
+
+  const search = page.getByPlaceholder("Search…");
+  await search.fill("typed");
+  await search.blur();
+  await push(store, "l3", { queue: "low" });
+  await page.locator("[data-stat=queued]").filter({ hasText: "4" }).waitFor();
+  assertEquals(await search.inputValue(), "typed");
+  await search.fill("");
+  await search.blur();
+  await page.getByRole("button", { name: "Delete Hard l3" }).waitFor();
+}, { web: { clock: QUICK } });
