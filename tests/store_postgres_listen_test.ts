@@ -5,6 +5,8 @@
  */
 import { assert } from "@std/assert";
 import { systemClock } from "../src/clock.ts";
+import { openStore } from "../src/store/open.ts";
+import { ALL_QUEUES } from "../src/store/port/paused_queues.ts";
 import { parseAddress } from "../src/store/postgres/address.ts";
 import { Client, type ClientOptions } from "../src/store/postgres/client.ts";
 import { until } from "./support/eventually.ts";
@@ -91,4 +93,26 @@ Deno.test("a dead line is noticed, and replaced", async () => {
   proxy.freeze();
   await until(() => listener.readies > readies, () => "it listens on another connection");
   await listener.hears(postgres, "after");
+});
+
+Deno.test("a resume of all queues notifies those that wait for a queue", async () => {
+  const client = await Client.create(parseAddress(postgres.url("postgres")), { waitMs: 100 });
+  const heard = new Set<string>();
+  const listening = client.listen("jobs_jobs", (payload) => heard.add(payload), () => {});
+  try {
+    await using store = await openStore(postgres.url("postgres"));
+    const stop = new AbortController();
+    const waiting = store.watch({ work: ["default"] }, stop.signal);
+    await listening.ready;
+    await until(async () => {
+      await store.admin.configure(ALL_QUEUES, { pause: true });
+      await store.admin.configure(ALL_QUEUES, { pause: false });
+      return heard.has("work:*");
+    }, () => `only ${JSON.stringify([...heard])} arrived`);
+    stop.abort();
+    await waiting;
+  } finally {
+    await listening.stop();
+    await client.close();
+  }
 });

@@ -170,6 +170,12 @@ CREATE OR REPLACE TRIGGER queue_stays BEFORE DELETE ON queue_row FOR EACH ROW EX
 
 CREATE OR REPLACE FUNCTION queue_opened() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
+  IF NEW.name = '*' THEN
+    -- The name of all queues: no process waits for it by this name.
+    PERFORM pg_notify('jobs_' || current_schema(), 'work:*')
+      WHERE EXISTS (SELECT 1 FROM waiting WHERE topic LIKE 'work:%' AND until > now_ms(0));
+    RETURN NULL;
+  END IF;
   PERFORM wake(ARRAY['work:' || split_part(NEW.name, '|', 1)]);
   RETURN NULL;
 END $$;
