@@ -13,6 +13,7 @@ import { type Log, logger } from "../log/log.ts";
 import { Announcer } from "../server/work/announcer.ts";
 import type { Store } from "../store/admin/store.ts";
 import type { GivenJob, Program, Shown, ShownJob } from "./program.ts";
+import { GatewayClosed, LateRegistration, TooManyWorkers, UnknownWorker } from "./refusals.ts";
 import { RemoteWorker } from "./remote_worker.ts";
 import { SharedWatch } from "./shared_watch.ts";
 
@@ -25,30 +26,6 @@ export interface GatewayOptions {
   readonly store: Store;
   readonly settings: Settings;
   readonly clock: Clock;
-}
-
-/** No worker of this process has the ID: it was never registered here, has stopped, or wasn't heard for too long. */
-export class UnknownWorker extends Error {
-  override readonly name = "UnknownWorker";
-}
-
-/** This process has as many workers as it may have. */
-export class TooManyWorkers extends Error {
-  override readonly name = "TooManyWorkers";
-}
-
-/** This process stops. */
-export class GatewayClosed extends Error {
-  override readonly name = "GatewayClosed";
-
-  constructor() {
-    super("This server stops; use another one, or try again");
-  }
-}
-
-/** A registration was on its way for long: the program has registered again since. */
-export class LateRegistration extends Error {
-  override readonly name = "LateRegistration";
 }
 
 export class Gateway implements AsyncDisposable {

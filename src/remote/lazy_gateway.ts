@@ -5,6 +5,7 @@
  * @module
  */
 import type { Gateway, GatewayOptions } from "./gateway.ts";
+import { GatewayClosed } from "./refusals.ts";
 
 /** A gateway that is opened with its first use. */
 export interface LazyGateway extends AsyncDisposable {
@@ -20,7 +21,7 @@ export function lazyGateway(options: GatewayOptions): LazyGateway {
   let opened: Gateway | undefined;
   let isClosed = false;
   const load = async () => {
-    const { Gateway, GatewayClosed } = await import("./gateway.ts");
+    const { Gateway } = await import("./gateway.ts");
     // A first request that arrives while the process stops would leave a gateway that keeps it running.
     if (isClosed) throw new GatewayClosed();
     return opened = new Gateway(options);
