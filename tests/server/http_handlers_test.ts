@@ -117,7 +117,7 @@ for (const kind of ["SQLite", "Redis"] as const) {
     assertEquals((await report({ log: [{ level: "info", message: "y".repeat(70_000) }] }))[0], 413);
     answer.resolve();
     const ended = await bench.client.result(jid);
-    assertEquals([ended?.progress, ended?.log], ["40 percent", ["row 3 skipped"]]);
+    assertEquals([ended?.progress, ended?.log], ["40 percent", ["WARN row 3 skipped"]]);
     const over = "The attempt has ended: stop, its reports and its answer don't count";
     assertEquals(await report({ progress: { done: 100 } }), [409, over]);
   });

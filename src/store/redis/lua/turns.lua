@@ -51,7 +51,7 @@ local function readyGroups(queue)
   return peek, remove, add
 end
 
---- part groupChanges: groupLimits pauses
+--- part groupChanges: groupLimits limits pauses
 -- The changes that a take makes to the groups of a queue.
 
 local function keysOf(map)
