@@ -129,8 +129,10 @@ Deno.test("a pushed job exists if and only if the transaction of the application
 
 Deno.test("a commit notifies the workers that wait for the queue, and a rollback doesn't", async () => {
   const stop = new AbortController();
-  await store.admin.configure("held", { pause: true });
-  const watched = store.watch({ work: ["rolled", "held", "kept"] }, stop.signal);
+  // Once it has waited, a store listens until it is closed.
+  await using waiter = await openStore(url);
+  await waiter.admin.configure("held", { pause: true });
+  const watched = waiter.watch({ work: ["rolled", "held", "kept"] }, stop.signal);
   const topics: string[] = [];
   const told = Promise.withResolvers<void>();
   const listening = await sql.listen("jobs_jobs", (topic) => {

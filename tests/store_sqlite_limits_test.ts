@@ -48,7 +48,8 @@ Deno.test("sqlite: a waiter finds with one statement that none of its queues has
     return prepare(text);
   };
   const watch = new Watch(database, () => undefined);
-  const store = sqliteStore("sqlite::memory:", { database, sql, watch, now: Date.now } as unknown as Context);
+  const context = { database, sql, watch, now: Date.now, checkFile: () => {} } as unknown as Context;
+  const store = sqliteStore("sqlite::memory:", context);
   const names = Array.from({ length: 50 }, (_, i) => `queue${i}`);
   for (const name of names) sql("INSERT INTO queue (name) VALUES (?)").run(name);
   const done = new AbortController();
