@@ -114,6 +114,11 @@ export function isSleep(record: string): boolean {
   return !record.includes(`,"kind":"`) || record.includes(`,"kind":"sleep"`);
 }
 
+/** Returns whether a waiting record is that of a step that runs a child job. */
+export function isChild(record: string): boolean {
+  return record.includes(`,"kind":"child"`);
+}
+
 export function readStep(name: string, record: string): Step {
   return { name, kind: "sleep", ...parseLossless(record) as Omit<Step, "name" | "kind"> };
 }

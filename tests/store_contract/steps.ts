@@ -68,11 +68,12 @@ export const steps: Cases = {
   "the end of another child than the one that a step waits for changes nothing": async (open) => {
     await using t = await open();
     const worker = await register(t.store);
-    await t.store.jobs.enqueue([job(1), job(8), job(9)]);
-    const [parent, old, child] = (await takeUpTo(t.store, worker, 3)).map(({ token }) => token);
+    await t.store.jobs.enqueue([job(1), job(8)]);
+    const [parent, old] = (await takeUpTo(t.store, worker, 2)).map(({ token }) => token);
     const lease = { worker, token: parent!, jid: jid(1) };
     const about = `"kind":"child","child":"${jid(9)}"`;
-    await t.store.steps.wait(lease, { name: "ship", about, forMs: HOUR_MS });
+    await t.store.steps.wait(lease, { name: "ship", about, forMs: HOUR_MS, child: job(9) });
+    const [child] = (await takeUpTo(t.store, worker, 1)).map(({ token }) => token);
     const end = (token: string, n: number) => {
       const outcome = {
         jid: jid(1),
@@ -105,6 +106,28 @@ export const steps: Cases = {
       assertEquals(await t.store.steps.read(jid(1)), []);
       const children = await takeUpTo(t.store, lease.worker, 2, ["other"]);
       assertEquals(children.map(({ payload }) => getField(payload, "jid")), [jid(9)]);
+      await goToSleep(t.store, lease);
+      assertEquals((await t.store.jobs.promote(10)).moved, 1);
+    },
+
+  "a step that waited for a child and was deleted isn't stored again by the attempt that read it, and the job is due at once":
+    async (open) => {
+      await using t = await open();
+      const first = await running(t);
+      const about = `"kind":"child","child":"${jid(9)}"`;
+      const wait = { name: "ship", about, forMs: HOUR_MS };
+      await t.store.steps.wait(first, { ...wait, child: job(9, { queue: "other" }) });
+      await goToSleep(t.store, first);
+      assertEquals(await t.store.jobs.edit((await t.store.jobs.find([jid(1)])).map(({ ref }) => ref), "requeue"), 1);
+      const lease = await leased(t.store, first.worker);
+      assertEquals((await t.store.steps.read(jid(1))).length, 1);
+      assertEquals(await t.store.steps.clear(jid(1), undefined), 1);
+      // Its child ends, and finds no step.
+      const [child] = await takeUpTo(t.store, lease.worker, 1, ["other"]);
+      const parent = { jid: jid(1), step: "ship", child: jid(9), state: "succeeded", outcome: `"value":1` } as const;
+      await t.store.jobs.settle(lease.worker, [{ kind: "ack", token: child!.token, parent }]);
+      assertEquals(readStep("ship", (await t.store.steps.wait(lease, wait))!.record).state, "waiting");
+      assertEquals(await t.store.steps.read(jid(1)), []);
       await goToSleep(t.store, lease);
       assertEquals((await t.store.jobs.promote(10)).moved, 1);
     },

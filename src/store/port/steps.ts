@@ -41,7 +41,7 @@ export interface NewWait {
   readonly after?: number;
   /** The signal that ends it earlier. */
   readonly key?: string;
-  /** The job to enqueue with it, whose end ends it. Its payload names this step in the field `parent`. */
+  /** The job to enqueue with it, whose end ends it. Its payload names this step in the field `parent`. Absent if it has begun. */
   readonly child?: NewJob;
 }
 
@@ -127,7 +127,7 @@ export interface StepStore {
 
   /**
    * Begins or continues a wait: takes a signal that was kept, and ends a wait whose time has passed. The child is
-   * enqueued in the same step, once.
+   * enqueued in the same step, once. The step of a child that has begun stays deleted if it was: its job is due.
    *
    * @returns undefined if the worker has lost the lease, and nothing was written
    */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { endedRecord, isSleep, waitBegins, waitingRecord, waitsUntil } from "../../job/step.ts";
+import { endedRecord, isChild, isSleep, waitBegins, waitingRecord, waitsUntil } from "../../job/step.ts";
 import {
   MAX_KEPT_SIGNALS,
   type NewWait,
@@ -71,12 +71,9 @@ function* begin(
   if (key !== undefined) yield lock(`signal:${key}`);
   const until = Math.round(now + forMs);
   const waiting = waitingRecord(about, until, waitBegins(now, after));
-  if (child !== undefined) {
-    // The child is there, but not the step: this call has run, its reply was lost, and an operator has deleted the step. The job is due
-    // then, and begins another child.
-    const [pushed] = yield query("SELECT 1 AS one FROM job WHERE jid = ?1", [child.jid]);
-    if (pushed !== undefined) return { record: waiting, leftMs: forMs };
-  }
+  // The step of a child that has begun is gone: an operator has deleted it since the attempt read it, or since this call ran and its
+  // reply was lost. Stored again, it would wait for a child that may have ended. The job is due, and begins another child.
+  if (child === undefined ? isChild(waiting) : yield* isPushed(child.jid)) return { record: waiting, leftMs: forMs };
   const [kept] = key === undefined ? [] : yield query(
     "DELETE FROM signal WHERE id = (SELECT min(id) FROM signal WHERE key = ?1 AND expires > ?2) RETURNING data",
     [key, now],
@@ -90,6 +87,10 @@ function* begin(
   if (key !== undefined) yield* joinWaiting({ key, jid, name, until });
   if (child !== undefined) yield* storeJobs([child], now);
   return { record: waiting, leftMs: forMs };
+}
+
+function* isPushed(jid: string): Body<boolean> {
+  return (yield query("SELECT 1 AS one FROM job WHERE jid = ?1", [jid])).length > 0;
 }
 
 function* send({ key, data, ttlMs }: Signal, now: number): Body<SignalResult> {

@@ -277,9 +277,10 @@ if queue ~= '' then
 end
 local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f', now + forMs, math.max(now, after + 1)) ..
   (about == '' and '' or ',' .. about) .. '}'
--- The child is there, but not the step: this call has run, its reply was lost, and an operator has deleted the step. The job is due
--- then, and begins another child.
-if queue ~= '' and call('EXISTS', done) == 1 then return { waiting, string.format('%.0f', forMs) } end
+-- The step of a child that has begun is gone: an operator has deleted it since the attempt read it, or since this call ran and its
+-- reply was lost. Stored again, it would wait for a child that may have ended. The job is due, and begins another child.
+local hasBegun = kindOf(waiting) == 'child' and (queue == '' or call('EXISTS', done) == 1)
+if hasBegun then return { waiting, string.format('%.0f', forMs) } end
 if key ~= '' then
   local kept = call('LPOP', 'jobs:signals:' .. key)
   while kept do
