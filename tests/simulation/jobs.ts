@@ -26,6 +26,8 @@ export interface WorkSpec {
   /** Its first attempts fail, this many. */
   readonly fails?: number;
   readonly end?: "discard" | "kill" | "snooze" | "crash";
+  /** It writes this many chunks to its stream, over that time. */
+  readonly chunks?: number;
 }
 
 /** A job to push. */
@@ -181,7 +183,12 @@ export function handlersOn(machine: Machine, model: Model): Registry {
   };
   const work = (ctx: JobContext, id: string, spec: WorkSpec) =>
     watched(id, async (ctx, run) => {
-      await nap(ctx, spec);
+      const { chunks = 0 } = spec;
+      for (let i = 0; i < chunks; i++) {
+        await ctx.stream(model.streams.chunk(run));
+        await nap(ctx, { ...spec, ms: spec.ms / chunks });
+      }
+      if (chunks === 0) await nap(ctx, spec);
       if (spec.end === "crash") {
         model.hit(machine);
         machine.onCrash();

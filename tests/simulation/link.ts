@@ -15,7 +15,7 @@ export type CallFault = "lost before" | "lost after" | "late" | "late take";
 /** The parts of the store whose properties are verbs. */
 const PARTS = [
   ...["jobs", "workers", "cron", "steps", "batches", "flows", "results", "logs", "series", "classes"],
-  ...["admin", "sessions", "transfer"],
+  ...["admin", "sessions", "transfer", "streams"],
 ] as const;
 
 /** How long a call and its reply are under way, in milliseconds. */
@@ -47,6 +47,8 @@ export interface LinkObserver {
   faulted(): void;
   /** The store has executed a call. */
   executed(label: string, result: unknown, args: readonly unknown[]): void;
+  /** The store has given jobs of a queue, or of a group of it. */
+  taken(name: string, count: number): void;
 }
 
 /** The line of one process to the store. */

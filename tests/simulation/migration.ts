@@ -30,6 +30,7 @@ export async function migrate(
   const sleep = (ms: number) => new Promise<void>((resolve) => void world.at(world.time + ms, undefined, resolve));
   model.hit(undefined, 3 * SILENCE_MS);
   model.steps.signalsStay();
+  model.starts.lost();
   places.killAll();
   await sleep(SILENCE_MS);
   ground.moveOn!();

@@ -16,7 +16,9 @@ import { expected, GROUP_LIMIT, type JobPlan, NARROW, type StepPlan } from "./jo
 import { KeyRules, type Push } from "./key_rules.ts";
 import type { Plan } from "./plan.ts";
 import { CALM, type Weather } from "./link.ts";
+import { StartRules } from "./start_rules.ts";
 import { StepRules } from "./step_rules.ts";
+import { StreamRules } from "./stream_rules.ts";
 import type { Machine, World } from "./world.ts";
 
 /** One call of a handler. */
@@ -76,6 +78,8 @@ export class Model {
   readonly keys: KeyRules;
   readonly groups: GroupRules;
   readonly steps: StepRules;
+  readonly starts: StartRules;
+  readonly streams: StreamRules;
   readonly cron: CronRules;
   readonly #world: World;
   readonly #runs = new Map<string, Run[]>();
@@ -85,7 +89,7 @@ export class Model {
   readonly #touchedJids = new Set<string>();
   /** Jobs of which an operator was told that they are cancelled. */
   readonly #cancelled = new Map<string, number>();
-  readonly #weather: Weather;
+  readonly weather: Weather;
   readonly #holder: (jid: string) => Promise<string | undefined>;
   #rescuedAt = -Infinity;
   /** How long a few calls take at most. */
@@ -98,13 +102,15 @@ export class Model {
     holder: (jid: string) => Promise<string | undefined>,
   ) {
     this.#world = world;
-    this.#weather = weather;
+    this.weather = weather;
     const slowest = 10 * Math.max(CALM.usualMs, weather.slow > 0 ? weather.slowMs : weather.usualMs);
     this.callsMs = acts.some((act) => act.do === "call") ? LATE_MS : slowest;
     this.#holder = holder;
     this.keys = new KeyRules(world, this);
     this.groups = new GroupRules(world, this);
     this.steps = new StepRules(world, this);
+    this.starts = new StartRules(world);
+    this.streams = new StreamRules(world, this);
     this.cron = new CronRules(world, this, cron[0]);
   }
 
@@ -152,7 +158,7 @@ export class Model {
     if (rescued > 0) this.#rescuedAt = this.#world.time;
     for (const worker of offline) {
       const machine = this.machines.get(worker.slice(-12));
-      if (machine === undefined || machine.state !== "running" || this.#weather.slow > 0) continue;
+      if (machine === undefined || machine.state !== "running" || this.weather.slow > 0) continue;
       if (this.#hits.some((hit) => hit.machine === machine)) continue;
       this.#world.fail("an outage takes no worker offline", `${machine.name} is rescued and runs`);
     }
@@ -310,6 +316,7 @@ export class Model {
     for (const [jid, at] of this.#cancelled) if (at >= from - SETTLE_MS) this.#cancelled.delete(jid);
     this.touchGroups();
     this.steps.signalsStay();
+    this.starts.lost();
   }
 
   /** An operator was told that a job is cancelled. */

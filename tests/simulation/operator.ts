@@ -13,14 +13,16 @@ import {
   retryFlow,
 } from "../../src/operator/actions/batches.ts";
 import { editJobs } from "../../src/operator/actions/jobs.ts";
-import { limitQueue, pauseQueue } from "../../src/operator/actions/queues.ts";
+import { limitGroup, limitQueue, pauseQueue } from "../../src/operator/actions/queues.ts";
 import { clearSteps, rerunSteps, signal, wakeSteps } from "../../src/operator/actions/steps.ts";
 import { InvalidInput } from "../../src/operator/shapes/shape.ts";
+import { parseStarts } from "../../src/store/port/limits.ts";
 import type { StepPlan } from "./jobs.ts";
 import type { Link } from "./link.ts";
 import type { Ground } from "./ground.ts";
 import type { Model } from "./model.ts";
 import type { Process } from "./places.ts";
+import type { Deed } from "./plan.ts";
 import type { World } from "./world.ts";
 
 export type Edit = "retry" | "kill" | "cancel" | "delete" | "move";
@@ -45,6 +47,8 @@ export class Operator {
   readonly #ground: Ground;
   readonly #model: Model;
   readonly #world: World;
+  /** The latest change of a queue's limit. */
+  readonly #limiting = new Map<string, Promise<unknown>>();
 
   constructor({ machine, link, store }: Process, ground: Ground, model: Model) {
     const tools = { store, clock: machine.clock, record: () => Promise.resolve() };
@@ -66,10 +70,18 @@ export class Operator {
     void this.#act(pauseQueue, { name: queue, for: `${forMs}ms` });
   }
 
-  limit(queue: string, running: number | undefined): void {
-    this.#model.limits.delete(queue);
-    void this.#act(limitQueue, running === undefined ? { name: queue } : { name: queue, running }).then((result) => {
-      if (result && running !== undefined) this.#model.limits.set(queue, { running, since: this.#world.time });
+  /** Limits a queue; of the one with groups, each group, which always has the limit of running jobs. */
+  limit({ queue, running, starts }: Extract<Deed, { readonly do: "limit" }>): void {
+    const { limits, starts: rules } = this.#model;
+    limits.delete(queue);
+    rules.limited(queue, undefined);
+    const input = { name: queue, ...(running !== undefined && { running }), ...(starts !== undefined && { starts }) };
+    const doing = this.#act(queue === "grouped" ? limitGroup : limitQueue, input);
+    this.#limiting.set(queue, doing);
+    void doing.then((result) => {
+      if (!result || this.#limiting.get(queue) !== doing) return;
+      if (running !== undefined) limits.set(queue, { running, since: this.#world.time });
+      if (starts !== undefined) rules.limited(queue, parseStarts(starts));
     });
   }
 

@@ -5,6 +5,7 @@
  */
 import { defaultSettings, type Settings } from "../../src/config/settings.ts";
 import { Launcher } from "../../src/server/launcher.ts";
+import { nameOf } from "../../src/store/port/groups.ts";
 import type { Lease, RescueResult } from "../../src/store/port/jobs.ts";
 import type { NewWait, StepLease, Wait } from "../../src/store/port/steps.ts";
 import type { SettleResult } from "../../src/store/port/outcomes.ts";
@@ -96,11 +97,13 @@ export class Places {
     const machine = new Machine(name, world);
     const link = new Link(machine, this.#isCalm ? CALM : plan.weather, {
       faulted: () => model.hit(machine, 25_000),
+      taken: (name, count) => model.starts.taken(name, count),
       executed: (label, result, args) => {
         const [worker] = args;
         if (label === "batches.close" && args[1] === "cancelled") model.groups.cancelled(args[0] as string);
         if (label === "jobs.take" && (result as readonly Lease[]).length > 0) {
           model.groups.taken(result as readonly Lease[]);
+          for (const { queue, group } of result as readonly Lease[]) link.observer.taken(nameOf(queue, group), 1);
           machine.onTake();
           machine.onTake = () => {};
         }

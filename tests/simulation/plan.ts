@@ -49,7 +49,7 @@ export type Deed =
   | { readonly do: "quiet"; readonly of: number; readonly forMs: number }
   | { readonly do: "edit"; readonly how: Edit; readonly nth: number; readonly mishap?: Mishap }
   | { readonly do: "pause"; readonly queue: string; readonly forMs: number }
-  | { readonly do: "limit"; readonly queue: string; readonly running: number | undefined }
+  | { readonly do: "limit"; readonly queue: string; readonly running: number | undefined; readonly starts?: string }
   | { readonly do: "edit batch"; readonly how: BatchEdit; readonly nth: number }
   | { readonly do: "edit steps"; readonly how: StepsEdit; readonly nth: number };
 

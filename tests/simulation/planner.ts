@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  GROUP_LIMIT,
   hasKey,
   type JobPlan,
   randomJob,
@@ -58,7 +59,6 @@ class Planner {
 
   plan(): Plan {
     const random = this.#random;
-    const acts = this.#acts;
     const seed = this.#seed;
     for (let i = random.pick([1, 2, 4]); i > 0; i--) this.#push(`j${i}`);
     for (const trouble of TROUBLES) {
@@ -72,6 +72,8 @@ class Planner {
     for (let n = remote ? random.between(0, 3) : 0; n > 0; n--) this.#remoteTrouble();
     // Over a slow line a program learns too late of a timeout for its job to be judged.
     const slow = remote ? 0 : random.pick([0, 0, 0.02, 0.2]);
+    if (this.#rare.chance(0.1)) this.#startLimit();
+    const acts = this.#rare.chance(0.1) ? this.#acts.map((act) => this.#streaming(act)) : this.#acts;
     return {
       ...{ seed, workers: this.#workers, remote },
       concurrency: random.pick([1, 2, 5]),
@@ -249,6 +251,28 @@ class Planner {
       this.#add(at - 1_500, { do: "steps", id: "m", steps: [step], expires: false });
     }
     this.#add(at, { do: "migrate", serves: random.chance(0.5) });
+  }
+
+  /** Limits the starts of a queue, or of each group, for the time of the trouble. */
+  #startLimit(): void {
+    const random = this.#rare;
+    const queue = random.pick(["default", "low", "grouped"]);
+    const running = queue === "grouped" ? GROUP_LIMIT : undefined;
+    const starts = `${random.between(1, 2)}/${random.pick([1, 3])}s`;
+    this.#add(random.next() * 2_000, { do: "limit", queue, running, starts });
+    this.#add(TROUBLE_MS - 2_000, { do: "limit", queue, running });
+  }
+
+  /** Returns a push with jobs that write to their streams, which stay with their records. */
+  #streaming(act: Act): Act {
+    const streaming = (job: JobPlan): JobPlan =>
+      hasKey(job) ? job : {
+        ...job,
+        spec: { ...job.spec, chunks: this.#rare.between(1, 5) },
+        options: { ...job.options, result_ttl: 3_600 },
+      };
+    if (act.do === "push") return { ...act, job: streaming(act.job) };
+    return act.do === "bulk" ? { ...act, jobs: act.jobs.map(streaming) } : act;
   }
 
   #remoteTrouble(): void {

@@ -175,6 +175,7 @@ export class Program {
     this.#running.set(token, job);
     const payload = JSON.parse(text);
     const { signal } = job.abort;
+    let from = 0;
     const context = {
       jid: payload.jid,
       attempt,
@@ -182,6 +183,7 @@ export class Program {
       payload,
       signal,
       throwIfAborted: () => signal.throwIfAborted(),
+      stream: (chunk: unknown) => this.#stream(job, from++, chunk),
     };
     const { perform } = handlersOn(this.#machine, this.#model).get("Work")!;
     try {
@@ -189,6 +191,12 @@ export class Program {
     } catch (error) {
       this.#end(job, outcomeOf(error as Error));
     }
+  }
+
+  async #stream({ given: { token }, abort: { signal } }: Job, from: number, chunk: unknown): Promise<void> {
+    if (!this.#running.has(token)) return;
+    const { lost } = await this.#request("stream", { token, from, chunks: [chunk] }, { signal });
+    if (lost) this.#lose(token);
   }
 
   #end(job: Job, outcome: object): void {

@@ -179,6 +179,7 @@ export class Remote {
       return structuredClone(value) as Answer;
     } catch (error) {
       if (error instanceof HttpError && error.field === "worker") throw new UnknownWorker(error.message);
+      if (error instanceof HttpError && error.status === 409 && error.field === "token") return { lost: true };
       const isPassing = error instanceof StoreError || error instanceof HttpError && error.status === 503;
       if (!isPassing) machine.world.fail("a request is answered", `${path}: ${error}`);
       throw error;

@@ -4,6 +4,7 @@
  * @module
  */
 import { endCancelled } from "../../src/store/ops/migrate/refusals.ts";
+import type { Store } from "../../src/store/admin/store.ts";
 import { CANCELLED_WORKER } from "../../src/store/port/workers.ts";
 import { GROUP_LIMIT, NARROW } from "./jobs.ts";
 import type { Link } from "./link.ts";
@@ -63,13 +64,14 @@ export class Simulation {
     await this.#go(begin + Math.min(TROUBLE_MS, plan.cron.length > 0 ? TROUBLE_MS : end + CALL_MS), () => false);
     world.note("calm");
     this.#places.calm();
-    ground.clockError = 0;
+    this.#setClock(0);
     await this.#rest();
     const left = this.#places.stopAll();
     if (!await this.#go(world.time + STOP_MS, () => left() === 0)) {
       world.fail("a worker stops", `${left()} still run ${STOP_MS / 1_000} s after their stop`);
     }
     await this.#endCancelled();
+    if (model.streams.hasAny) await this.#within("reader", (store) => model.streams.judge(store));
     const { jobs } = await ground.look();
     const { left: remains, signals, records } = await ground.lookLast();
     const dead = new Set(jobs.filter(({ place }) => place === "dead").map(({ jid }) => jid));
@@ -140,11 +142,21 @@ export class Simulation {
   async #endCancelled(): Promise<void> {
     const { world, ground } = this.#in;
     if ((await ground.look()).jobs.every(({ worker }) => worker !== CANCELLED_WORKER)) return;
-    const { store } = await this.#places.open("rescuer");
+    await this.#within("rescuer", (store) => endCancelled(store, world.now));
+  }
+
+  /** Does something with the store, from a new process. */
+  async #within(name: string, run: (store: Store) => Promise<unknown>): Promise<void> {
+    const { store } = await this.#places.open(name);
     let isOver = false;
-    const ending = endCancelled(store, world.now).then(() => isOver = true);
-    await this.#go(world.time + STOP_MS, () => isOver);
-    await ending;
+    const running = run(store).finally(() => isOver = true);
+    await this.#go(this.#in.world.time + STOP_MS, () => isOver);
+    await running;
+  }
+
+  #setClock(errorMs: number): void {
+    this.#in.ground.clockError = errorMs;
+    this.#in.model.starts.forget();
   }
 
   /** Performs events. Returns whether a condition held before a time. */
@@ -239,7 +251,7 @@ export class Simulation {
           if (act.of === "all" || act.of === of) machine.clockError += act.byMs;
         }
         if (act.of === "all" || act.of === "store") {
-          ground.clockError = Math.max(-MAX_JUMP_MS, Math.min(MAX_JUMP_MS, ground.clockError + act.byMs));
+          this.#setClock(Math.max(-MAX_JUMP_MS, Math.min(MAX_JUMP_MS, ground.clockError + act.byMs)));
         }
         return;
       case "migrate":
@@ -265,7 +277,7 @@ export class Simulation {
       case "pause":
         return this.#operator.pause(act.queue, act.forMs);
       case "limit":
-        return this.#operator.limit(act.queue, act.running);
+        return this.#operator.limit(act);
       case "edit":
         return places.meets(await this.#operator.edit(act.how, act.nth), act.mishap);
       case "edit batch":

@@ -128,7 +128,7 @@ export class PostgresGround implements Ground {
         await settled();
       }
     };
-    return Promise.resolve(link.through(watched, { perform, more: ["streams", "webhooks", "events"] }));
+    return Promise.resolve(link.through(watched, { perform, more: ["webhooks", "events"] }));
   }
 
   /** Resolves after a commit of another process, or after {@linkcode POLL_MS}. */

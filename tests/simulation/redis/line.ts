@@ -75,6 +75,7 @@ export class SimulatedLine implements Line {
         const [rescued, ...offline] = outcome.value as [number, ...string[]];
         this.#link.observer.executed("jobs.rescue", { rescued, offline }, []);
       }
+      if (label === "take" && outcome.error === undefined) this.#noteTaken(outcome.value as unknown[]);
       world.note(`${this.#machine.name} ${label}${outcome.error ? ` ! ${outcome.error.message}` : ""}`);
       if (this.#link.isCut || fault === "lost after") return this.break(`${label} lost after`);
       reply(() => outcome.error ? reject(outcome.error) : resolve(outcome.value));
@@ -125,6 +126,13 @@ export class SimulatedLine implements Line {
     } catch (error) {
       if (!(error instanceof RedisError)) throw error;
       return { error };
+    }
+  }
+
+  /** Reports the jobs of a reply: after three other parts, per queue its payloads and its name. */
+  #noteTaken(reply: readonly unknown[]): void {
+    for (let i = 3; i < reply.length; i += 2) {
+      this.#link.observer.taken(`${reply[i + 1]}`, (reply[i] as readonly unknown[]).length);
     }
   }
 
