@@ -138,7 +138,12 @@ export class Places {
     world.note(`${machine.name} starts`);
     model.machines.set(nonceOf(number), machine);
     const launcher = new Launcher({
-      ...{ store, settings: settingsOf(plan), storeUrl: "sqlite::memory:", clock: machine.clock },
+      ...{
+        store,
+        settings: { ...settingsOf(plan), ...(plan.named && { name: `place${of}` }) },
+        storeUrl: "sqlite::memory:",
+        clock: machine.clock,
+      },
       registry: handlersOn(machine, model),
       nonce: nonceOf(number),
     });
@@ -221,6 +226,11 @@ export class Places {
       this.#places.every(({ machine: { state }, launcher }) =>
         state === "dead" || state === "running" && launcher !== undefined
       );
+  }
+
+  /** Whether the next worker of one that was killed hasn't come. */
+  get haveDead(): boolean {
+    return this.#places.some(({ machine }) => machine.state === "dead");
   }
 
   /** Whether none of these workers was killed: the others have forgotten those. */

@@ -73,6 +73,8 @@ export interface Plan {
   readonly concurrency: number;
   /** Whether one more worker is a program that speaks HTTP. */
   readonly remote: boolean;
+  /** Whether the worker at each place has the name of the place: the next one can't start before the store has freed it. */
+  readonly named: boolean;
   readonly weather: Weather;
   readonly cron: readonly CronPlan[];
   readonly acts: readonly Act[];

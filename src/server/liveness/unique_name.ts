@@ -14,7 +14,7 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import type { NameHolder } from "../../store/port/workers.ts";
-import type { Component } from "../component.ts";
+import { type Component, SHUTDOWN_HOOK_SHARE, type ShutdownBudget } from "../component.ts";
 
 /** Another worker has the name. The message is one line for people. */
 export class NameTaken extends Error {
@@ -41,14 +41,16 @@ export interface UniqueNameOptions {
   readonly log: Pick<Log, "warn" | "debug">;
 }
 
-/** A claim has no time limit in practice: it ends with its worker. */
-const CLAIM_MS = 3_650 * 86_400_000;
+/** A claim outlasts a freeze or an outage of its worker, and then expires: the name of a killed worker that comes once doesn't stay. */
+const CLAIM_MS = 7 * 86_400_000;
+const RENEW_INTERVAL_MS = 3_600_000;
 const POLL_INTERVAL_MS = 250;
 
 export class UniqueName implements Component {
   readonly name = "name";
   readonly #options: UniqueNameOptions;
   readonly #stop = new AbortController();
+  #isHeld = false;
 
   constructor(options: UniqueNameOptions) {
     this.#options = options;
@@ -64,14 +66,20 @@ export class UniqueName implements Component {
     const { store: { workers }, name, worker, predecessor } = this.#options;
     await this.#noteDeath();
     if (name === undefined) return;
-    const key = `name:${name}`;
+    const key = keyOf(name);
     if (predecessor !== undefined) await workers.claim(key, predecessor, 0);
     const holder = (await workers.claim(key, worker, CLAIM_MS))!;
     if (holder.worker !== worker) await this.#waitAndClaim(name, key, holder);
+    if (this.#stop.signal.aborted) return;
+    this.#isHeld = true;
+    void this.#renew(key);
   }
 
-  stop(): void {
+  /** Releases the name. All jobs have ended by then, and the worker deregisters next. */
+  async stop(budget: ShutdownBudget): Promise<void> {
     this.#stop.abort();
+    const { store: { workers }, name, worker } = this.#options;
+    if (this.#isHeld) await budget.within(workers.claim(keyOf(name!), worker, 0), SHUTDOWN_HOOK_SHARE);
   }
 
   async #waitAndClaim(name: string, key: string, first: NameHolder): Promise<void> {
@@ -92,6 +100,22 @@ export class UniqueName implements Component {
     }
   }
 
+  /** Renews the claim until the stop. */
+  async #renew(key: string): Promise<void> {
+    const { store: { workers }, worker, name, clock, log } = this.#options;
+    const { signal } = this.#stop;
+    for (;;) {
+      await clock.sleep(RENEW_INTERVAL_MS, signal);
+      if (signal.aborted) return;
+      const holder = await workers.claim(key, worker, CLAIM_MS).catch((error: Error) => {
+        log.debug("Could not renew the claim of the name", { wanted: name, error: error.message });
+      });
+      if (holder && holder.worker !== worker) {
+        log.warn("Another worker has the name: this one was offline", { wanted: name, holder: holder.worker });
+      }
+    }
+  }
+
   /** Tells the store how the predecessor died: the errors of jobs that keep killing their workers say so. */
   async #noteDeath(): Promise<void> {
     const { store, predecessor, predecessorEnded, log } = this.#options;
@@ -100,4 +124,8 @@ export class UniqueName implements Component {
       log.debug("Could not note how the predecessor ended", { error: error.message })
     );
   }
+}
+
+function keyOf(name: string): string {
+  return `name:${name}`;
 }

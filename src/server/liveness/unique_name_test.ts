@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
+import { ShutdownBudget } from "../component.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import { NameTaken, UniqueName } from "./unique_name.ts";
 
@@ -35,7 +36,8 @@ Deno.test("a start claims the name as soon as its holder is offline", async () =
   state.holder = "";
   await clock.advance(250);
   await started;
-  assertEquals(clock.sleeping, []);
+  // It holds the name, and waits until it renews it.
+  assertEquals(clock.sleeping, [3_600_000]);
 });
 
 Deno.test("a heartbeat of the holder, or another holder, ends the start", async () => {
@@ -55,7 +57,7 @@ Deno.test("a stop ends the wait at once, and claims nothing", async () => {
   const started = name.start();
   await clock.untilSleeping();
   calls.splice(0);
-  name.stop();
+  await name.stop(new ShutdownBudget(clock));
   await started;
   assertEquals([calls, clock.sleeping], [[], []]);
 });
@@ -65,4 +67,24 @@ Deno.test("a predecessor that has ended leaves its name, and its death is noted"
   state.holder = "before";
   await name.start();
   assertEquals(calls, ["death before killed", "release name:mail before", "claim name:mail me"]);
+});
+
+Deno.test("a worker renews its claim each hour, warns if another has taken the name, and releases it at its stop", async () => {
+  const { clock, log, calls, state, name } = lab();
+  state.holder = "";
+  await name.start();
+  const hour = async () => {
+    await clock.untilSleeping();
+    await clock.advance(3_600_000);
+    await clock.untilSleeping();
+  };
+  await hour();
+  assertEquals(calls, ["claim name:mail me", "claim name:mail me"]);
+  assertEquals(log.said, []);
+  state.holder = "other";
+  await hour();
+  assertEquals(log.said, ["warn Another worker has the name: this one was offline"]);
+  await name.stop(new ShutdownBudget(clock));
+  assertEquals(calls.at(-1), "release name:mail me");
+  assertEquals(clock.sleeping, []);
 });

@@ -220,6 +220,7 @@ function* claim(name: string, worker: string, ttlMs: number, now: number): Body<
     return other;
   }
   if (held && (held.deadline > now || !(yield* offlineFor(worker, now))(held))) return other;
+  yield query("DELETE FROM worker_name WHERE expires <= ?1", [now]);
   yield query(
     `INSERT INTO worker_name (name, worker, expires) VALUES (?1, ?2, ?3)
      ON CONFLICT (name) DO UPDATE SET worker = ?2, expires = ?3`,
