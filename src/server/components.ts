@@ -91,7 +91,7 @@ function announcing(loop: Loop<Announcer>): Component {
     name: loop.name,
     start: () => {
       loop.start();
-      return loop.body.attempted;
+      return loop.body.known;
     },
     stop: (budget) => loop.stop(budget),
   };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { KeptLog } from "../../tests/support/log.ts";
 import { Registry } from "../handlers/registry.ts";
@@ -150,9 +150,30 @@ Deno.test("the announcer reads the subscriptions every 15 s, and replaces them o
   const configured = new Announcer({ store: { webhooks, events }, clock, configured: [{ name: "a" }], eventTtlMs: 5 });
   await configured.step();
   await configured.step();
-  await configured.attempted;
+  await configured.known;
   assertEquals(declared, [[{ name: "a" }]]);
   assertEquals(kept.slice(-2), [5, 5]);
+});
+
+Deno.test("a worker knows the subscriptions before its start ends, unless the store refuses to tell them", async () => {
+  for (const code of ["unavailable", "denied"] as const) {
+    let error: StoreError | undefined = new StoreError(code, "no");
+    const webhooks = {
+      read: () => error === undefined ? Promise.resolve([]) : Promise.reject(error),
+      declare: () => Promise.resolve(),
+    };
+    const announcer = new Announcer({
+      store: { webhooks, events: { keep: () => Promise.reject(new StoreError("unavailable", "no")) } },
+      clock: new FakeClock(),
+    });
+    let isKnown = false;
+    void announcer.known.then(() => isKnown = true);
+    await assertRejects(() => announcer.step(), StoreError);
+    assertEquals(isKnown, code === "denied");
+    error = undefined;
+    await assertRejects(() => announcer.step(), StoreError);
+    assertEquals(isKnown, true);
+  }
 });
 
 Deno.test("the metrics recorder stores counts late in each minute, and reports an outage once", async () => {

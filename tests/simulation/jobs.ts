@@ -7,6 +7,8 @@ import type { JobContext } from "../../src/handlers/context.ts";
 import { Registry } from "../../src/handlers/registry.ts";
 import { Discard, Kill, Shutdown, Snooze } from "../../src/job/errors.ts";
 import { Asleep, Released } from "../../src/steps/errors.ts";
+import { type Notice, WEBHOOK_CLASS } from "../../src/job/webhook.ts";
+import { HOOK } from "./hook_rules.ts";
 import type { Model, Run } from "./model.ts";
 import type { Random } from "./random.ts";
 import type { Machine } from "./world.ts";
@@ -201,7 +203,9 @@ export function handlersOn(machine: Machine, model: Model): Registry {
       return `${id} ${ctx.jid}`;
     })(ctx);
 
-  return new Registry()
+  const registry = new Registry();
+  if (model.hooks) registry.add(WEBHOOK_CLASS + HOOK.name, (_ctx, notice: Notice) => model.hooks?.delivered(notice));
+  return registry
     .add("Work", work)
     .add("Callback", (ctx, id: string) => watched(id, (ctx) => nap(ctx, { ms: 5 }))(ctx))
     .add("Tick", (ctx, ms: number) => {

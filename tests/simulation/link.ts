@@ -12,11 +12,12 @@ import type { Machine } from "./world.ts";
 /** A fault of one call; the last one only of a take. */
 export type CallFault = "lost before" | "lost after" | "late" | "late take";
 
-/** The parts of the store whose properties are verbs. */
-const PARTS = [
-  ...["jobs", "workers", "cron", "steps", "batches", "flows", "results", "logs", "series", "classes"],
-  ...["admin", "sessions", "transfer", "streams"],
-] as const;
+/** The parts of the store whose properties are verbs, but for those that answer at once. */
+export const PARTS = [
+  ...["jobs", "workers", "cron", "steps", "batches", "flows", "results", "logs", "series", "classes"] as const,
+  ...["admin", "sessions", "transfer", "streams"] as const,
+];
+type Parts = readonly Extract<keyof Store, string>[];
 
 /** How long a call and its reply are under way, in milliseconds. */
 export interface Weather {
@@ -63,11 +64,14 @@ export class Link {
   /** Calls of one connection arrive in the order in which they were sent. */
   #arrives = 0;
   readonly observer: LinkObserver;
+  readonly #parts: Parts;
 
-  constructor(machine: Machine, weather: Weather, observer: LinkObserver) {
+  /** @param parts those whose calls are sent */
+  constructor(machine: Machine, weather: Weather, observer: LinkObserver, parts: Parts = PARTS) {
     this.machine = machine;
     this.weather = weather;
     this.observer = observer;
+    this.#parts = parts;
   }
 
   get isCut(): boolean {
@@ -94,7 +98,7 @@ export class Link {
 
   /** Returns the store as its process sees it. */
   through(store: Store, { perform = (_, execute) => execute(), more = [] }: LinkedStore = {}): Store {
-    const parts = [...PARTS, ...more].map((part) => [part, this.#part(part, store[part] as object, perform)]);
+    const parts = [...this.#parts, ...more].map((part) => [part, this.#part(part, store[part] as object, perform)]);
     return {
       ...store,
       ...Object.fromEntries(parts),

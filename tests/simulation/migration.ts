@@ -31,6 +31,7 @@ export async function migrate(
   model.hit(undefined, 3 * SILENCE_MS);
   model.steps.signalsStay();
   model.starts.lost();
+  model.hooks?.end();
   places.killAll();
   await sleep(SILENCE_MS);
   ground.moveOn!();

@@ -13,6 +13,7 @@ import type { RescueResult } from "../../src/store/port/jobs.ts";
 import { CronRules } from "./cron_rules.ts";
 import { GroupRules } from "./group_rules.ts";
 import { expected, GROUP_LIMIT, type JobPlan, NARROW, type StepPlan } from "./jobs.ts";
+import { HookRules } from "./hook_rules.ts";
 import { KeyRules, type Push } from "./key_rules.ts";
 import type { Plan } from "./plan.ts";
 import { CALM, type Weather } from "./link.ts";
@@ -79,6 +80,8 @@ export class Model {
   readonly groups: GroupRules;
   readonly steps: StepRules;
   readonly starts: StartRules;
+  /** Undefined if the plan has no webhook. */
+  readonly hooks: HookRules | undefined;
   readonly streams: StreamRules;
   readonly cron: CronRules;
   readonly #world: World;
@@ -98,7 +101,7 @@ export class Model {
   /** @param holder returns the worker that has a job in the store */
   constructor(
     world: World,
-    { cron, weather, acts }: Pick<Plan, "cron" | "weather" | "acts">,
+    { cron, weather, acts, hooked }: Pick<Plan, "cron" | "weather" | "acts" | "hooked">,
     holder: (jid: string) => Promise<string | undefined>,
   ) {
     this.#world = world;
@@ -110,6 +113,7 @@ export class Model {
     this.groups = new GroupRules(world, this);
     this.steps = new StepRules(world, this);
     this.starts = new StartRules(world);
+    this.hooks = hooked ? new HookRules(world, this) : undefined;
     this.streams = new StreamRules(world, this);
     this.cron = new CronRules(world, this, cron[0]);
   }
@@ -137,6 +141,10 @@ export class Model {
     push.answered = this.#world.time;
     this.#world.note(`${id} is ${push.state} ${jid ?? ""}`);
     this.keys.answered(push);
+  }
+
+  *allRuns(): Generator<Run> {
+    for (const runs of this.#runs.values()) yield* runs;
   }
 
   /** Notes trouble from now on; of all machines without one. */
@@ -372,6 +380,7 @@ export class Model {
     }
     this.groups.judge();
     this.keys.judge();
+    this.hooks?.judge(dead);
   }
 
   /** Returns in how many runs of a job its worker may have died. */

@@ -17,6 +17,7 @@ import { limitGroup, limitQueue, pauseQueue } from "../../src/operator/actions/q
 import { clearSteps, rerunSteps, signal, wakeSteps } from "../../src/operator/actions/steps.ts";
 import { InvalidInput } from "../../src/operator/shapes/shape.ts";
 import { parseStarts } from "../../src/store/port/limits.ts";
+import { HOOK } from "./hook_rules.ts";
 import type { StepPlan } from "./jobs.ts";
 import type { Link } from "./link.ts";
 import type { Ground } from "./ground.ts";
@@ -87,7 +88,8 @@ export class Operator {
 
   /** Edits one of the jobs in the store, a running one if it cancels. Returns the worker that has it. */
   async edit(how: Edit, nth: number): Promise<string | undefined> {
-    const { jobs: all } = await this.#ground.look();
+    // The end of a job whose notice an operator deletes isn't announced.
+    const all = (await this.#ground.look()).jobs.filter(({ jid }) => !jid.endsWith(`-${HOOK.name}`));
     const running = how === "cancel" ? all.filter(({ worker }) => worker !== undefined) : [];
     const jobs = running.length > 0 ? running : all;
     if (jobs.length === 0) return undefined;

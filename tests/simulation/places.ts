@@ -4,6 +4,7 @@
  * @module
  */
 import { defaultSettings, type Settings } from "../../src/config/settings.ts";
+import { WEBHOOK_QUEUE } from "../../src/job/webhook.ts";
 import { Launcher } from "../../src/server/launcher.ts";
 import { nameOf } from "../../src/store/port/groups.ts";
 import type { Lease, RescueResult } from "../../src/store/port/jobs.ts";
@@ -12,7 +13,7 @@ import type { SettleResult } from "../../src/store/port/outcomes.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Ground } from "./ground.ts";
 import { handlersOn, QUEUES } from "./jobs.ts";
-import { CALM, Link } from "./link.ts";
+import { CALM, Link, PARTS } from "./link.ts";
 import type { Model } from "./model.ts";
 import type { Mishap, Plan } from "./plan.ts";
 import { Remote } from "./remote.ts";
@@ -46,11 +47,11 @@ export interface Surroundings {
 }
 
 /** The settings of all workers. */
-export function settingsOf({ concurrency, cron }: Plan): Settings {
+export function settingsOf({ concurrency, cron, hooked }: Plan): Settings {
   return {
     ...defaultSettings(),
     ...{ concurrency, cron },
-    queues: QUEUES.map((name) => ({ name, weight: 0 })),
+    queues: [...QUEUES, ...hooked ? [WEBHOOK_QUEUE] : []].map((name) => ({ name, weight: 0 })),
     heartbeatMs: HEARTBEAT_MS,
     heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
     shutdownTimeoutMs: SHUTDOWN_TIMEOUT_MS,
@@ -113,7 +114,7 @@ export class Places {
         const isOwn = typeof worker === "string" && model.machines.get(worker.slice(-12)) === machine;
         if (label === "jobs.settle" && isOwn) model.settled(machine, (result as SettleResult).lost);
       },
-    });
+    }, plan.hooked ? [...PARTS, "webhooks"] : PARTS);
     this.#links.add(link);
     return { machine, link };
   }

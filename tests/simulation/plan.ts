@@ -75,6 +75,8 @@ export interface Plan {
   readonly remote: boolean;
   /** Whether the worker at each place has the name of the place: the next one can't start before the store has freed it. */
   readonly named: boolean;
+  /** Whether a webhook gets all events. */
+  readonly hooked: boolean;
   readonly weather: Weather;
   readonly cron: readonly CronPlan[];
   readonly acts: readonly Act[];

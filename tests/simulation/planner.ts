@@ -75,7 +75,7 @@ class Planner {
     if (this.#rare.chance(0.1)) this.#startLimit();
     const acts = this.#rare.chance(0.1) ? this.#acts.map((act) => this.#streaming(act)) : this.#acts;
     return {
-      ...{ seed, workers: this.#workers, remote, named: this.#rare.chance(0.1) },
+      ...{ seed, workers: this.#workers, remote, named: this.#rare.chance(0.1), hooked: this.#rare.chance(0.1) },
       concurrency: random.pick([1, 2, 5]),
       weather: { usualMs: random.pick([0.1, 2, 20]), slow, slowMs: random.pick([300, 3_000]) },
       cron: random.chance(0.15) ? [cronEntry(random)] : [],

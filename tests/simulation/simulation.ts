@@ -6,6 +6,7 @@
 import { endCancelled } from "../../src/store/ops/migrate/refusals.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { CANCELLED_WORKER } from "../../src/store/port/workers.ts";
+import { HOOK } from "./hook_rules.ts";
 import { GROUP_LIMIT, NARROW } from "./jobs.ts";
 import type { Link } from "./link.ts";
 import { migrate } from "./migration.ts";
@@ -87,16 +88,18 @@ export class Simulation {
   }
 
   async #prepare(): Promise<void> {
-    const { world } = this.#in;
-    const { store: { admin } } = await this.#places.open("setup");
+    const { world, model } = this.#in;
+    const { store: { admin, webhooks } } = await this.#places.open("setup");
     // In bad weather a reply may take longer than the client waits.
     const configure = async (...args: Parameters<typeof admin.configure>): Promise<void> => {
       await admin.configure(...args).catch(() => configure(...args));
     };
+    const declare = async (): Promise<void> => await webhooks.declare([HOOK]).catch(declare);
     let isReady = false;
     const ready = Promise.all([
       configure("narrow", { limit: { running: NARROW } }),
       configure("grouped", { limit: { running: GROUP_LIMIT }, eachGroup: true }),
+      ...model.hooks ? [declare()] : [],
     ]).then(() => isReady = true);
     await world.until(() => isReady, SETUP_MS);
     await ready;

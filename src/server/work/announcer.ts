@@ -18,6 +18,7 @@ import {
   type Subscription,
 } from "../../job/webhook.ts";
 import type { EndedFacts, EndListener } from "../../store/ops/outcome.ts";
+import { StoreError } from "../../store/port/errors.ts";
 import type { EventStore } from "../../store/port/events.ts";
 import type { NewJob } from "../../store/port/jobs.ts";
 import type { WebhookStore } from "../../store/port/webhooks.ts";
@@ -39,7 +40,7 @@ export class Announcer implements LoopBody<void>, EndListener {
   readonly name = "announcer";
   readonly #options: AnnouncerOptions;
   readonly #ids = new JidMaker();
-  readonly #attempted = Promise.withResolvers<void>();
+  readonly #known = Promise.withResolvers<void>();
   #subscriptions: readonly Subscription[] = [];
   #isDeclared = false;
   #freshUntil = -Infinity;
@@ -49,9 +50,9 @@ export class Announcer implements LoopBody<void>, EndListener {
     this.#options = options;
   }
 
-  /** Resolves after the first attempt to read the subscriptions. */
-  get attempted(): Promise<void> {
-    return this.#attempted.promise;
+  /** Resolves when the subscriptions are known, or when the store refuses to tell them: an end that comes earlier would be missed. */
+  get known(): Promise<void> {
+    return this.#known.promise;
   }
 
   async step(): Promise<void> {
@@ -60,10 +61,12 @@ export class Announcer implements LoopBody<void>, EndListener {
       if (configured !== undefined && !this.#isDeclared) await webhooks.declare(configured);
       this.#isDeclared = true;
       this.#subscriptions = await webhooks.read();
+      this.#known.resolve();
       await events.keep(eventTtlMs);
       this.#freshUntil = clock.monotonic() + REFRESH_MS;
-    } finally {
-      this.#attempted.resolve();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.transient)) this.#known.resolve();
+      throw error;
     }
   }
 

@@ -3,7 +3,7 @@
 local call = redis.call
 -- Keys that outlive the jobs of a run. Any other one must have an end.
 local KEPT = {
-  '^sim:', '^stat:', '^queues$', '^queue:', '^dead$', '^jobs:limits$', '^jobs:groups:limits:', '^jobs:classes$', '^jobs:ended', '^jobs:batch',
+  '^sim:', '^stat:', '^queues$', '^queue:', '^dead$', '^jobs:limits$', '^jobs:groups:limits:', '^jobs:classes$', '^jobs:webhooks$', '^jobs:ended', '^jobs:batch',
   '^jobs:flow', '^jobs:cron:', '^jobs:session%-key$', '^jobs:measured', '^jobs:paused%-until$', '^jobs:steps:', '^jobs:waits$',
 }
 -- The limits that the simulation sets.
