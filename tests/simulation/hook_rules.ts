@@ -51,7 +51,8 @@ export class HookRules {
       );
     }
     for (const [id, { plan, state, jid }] of model.pushes) {
-      const mayExpire = plan.options["expires_in"] !== undefined;
+      // The first expiry may have been undone.
+      const mayExpire = plan.options["expires_in"] !== undefined && !model.isUndone;
       if (state !== "stored" || !mayExpire || isTouched(id, jid!) || model.runsOf(id).length > 0) continue;
       this.#judge(jid!, id, byJid.get(jid!), (type) => type === "expired");
     }
