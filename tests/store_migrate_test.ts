@@ -6,6 +6,8 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Place } from "../src/store/port/entries.ts";
 import { Client, type PushResult } from "../src/client/client.ts";
+import { Crontab } from "../src/client/crontab.ts";
+import { previousRunOf } from "../src/cron/previous_run.ts";
 import { getField, setFields } from "../src/job/raw.ts";
 import { type MigrateProgress, migrateStore } from "../src/store/ops/migrate/migrate.ts";
 import { MigrateError } from "../src/store/ops/migrate/refusals.ts";
@@ -66,6 +68,24 @@ const PLACES: Place[] = [
   { in: "retry" },
   { in: "dead" },
 ];
+
+/** Makes a run of a cron entry wait for the end of its previous job. */
+async function setWaiting(store: Store, name: string): Promise<void> {
+  const { entries: [entry], now } = await store.cron.read([name]);
+  const { version, state, next } = entry!;
+  const waiting = JSON.stringify({ ...JSON.parse(state), waiting: now });
+  await store.cron.write([{ name, version, state: waiting, next, jobs: [], awaited: true, records: [] }]);
+}
+
+/** Ends the jobs of all runs of cron entries. */
+async function endRuns(store: Store, worker: string): Promise<void> {
+  const leases = await takeUpTo(store, worker, 10);
+  const outcomes = leases.map(({ token, payload }) => {
+    const { jid, occurrence } = JSON.parse(payload);
+    return { kind: "ack" as const, token, jid, occurrence: occurrence.name };
+  });
+  await store.jobs.settle(worker, outcomes);
+}
 
 /** Returns the contents of a store, place by place. */
 async function everything(store: Store): Promise<unknown[]> {
@@ -653,6 +673,65 @@ Deno.test("migrate: cron entries are copied with their state, unless the target 
   assertEquals(await logTexts(t.redis, "cron:a", 10), ["2", "1"]);
   assertEquals((await t.sqlite.cron.page()).entries, []);
 });
+
+for (const [direction, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true]] as const) {
+  Deno.test(`migrate ${direction}: a cron entry still waits for the job of its previous run, killed at any step`, async () => {
+    const overlaps = ["skip", "queue-one", "allow"] as const;
+    for (let n = 0;; n++) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const [source, target] = [from, to].map((store) =>
+        new Crontab({ store, client: new Client({ store, onUnregistered: () => {} }) })
+      ) as [Crontab, Crontab];
+      const jids: string[] = [];
+      for (const overlap of overlaps) {
+        await source.add({ name: overlap, rule: "@yearly", class: "A", overlap });
+        jids.push(await source.run(overlap));
+      }
+      await setWaiting(from, "queue-one");
+      const dying = mortal(n);
+      const done = await migrateStore(dying.wrap(from), dying.wrap(to), { previousRunOf }).catch((error) => {
+        if (!(error instanceof Killed)) throw error;
+      });
+      await migrateStore(from, to, { previousRunOf });
+      const { entries: found } = await to.cron.read(["skip", "queue-one"]);
+      assertEquals(found.map(({ live }) => live), jids.slice(0, 2), `killed at step ${n}`);
+      assertEquals((await target.history("skip", 10)).map(({ jid }) => jid), [jids[0]]);
+      await to.cron.claim(10);
+      await endRuns(to, await register(to));
+      assertEquals((await to.cron.read([...overlaps])).entries.map(({ live }) => live), [
+        undefined,
+        undefined,
+        undefined,
+      ]);
+      assertEquals((await to.cron.claim(10)).entries.map(({ name }) => name), ["queue-one"], "its run no longer waits");
+      if (done) break;
+    }
+  });
+
+  Deno.test(`migrate ${direction}: a cron entry doesn't wait for a job that has ended at the target`, async () => {
+    for (const moment of ["before", "during", "never"]) {
+      await using t = await openBoth();
+      const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
+      const source = new Crontab({ store: from, client: new Client({ store: from, onUnregistered: () => {} }) });
+      await source.add({ name: "one", rule: "@yearly", class: "A", overlap: "queue-one" });
+      await source.run("one");
+      await setWaiting(from, "one");
+      const worker = await register(to);
+      const meanwhile = interceptStore(to, async ({ verb, pass }) => {
+        if (moment === "before" && verb === "jobs.find" || moment === "during" && verb === "cron.write") {
+          await endRuns(to, worker);
+        }
+        return await pass();
+      });
+      await migrateStore(from, meanwhile, { previousRunOf });
+      const isEnded = moment !== "never";
+      assertEquals((await to.cron.read(["one"])).entries.map(({ live }) => live === undefined), [isEnded], moment);
+      if (isEnded) assertEquals((await to.cron.claim(10)).entries.map(({ name }) => name), ["one"], moment);
+      assertEquals((await logTexts(to, "cron:one", 10)).length, 1);
+    }
+  });
+}
 
 Deno.test("migrate: stopped by its signal, it leaves the rest in the source", async () => {
   await using t = await openBoth();

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { previousRunOf } from "../../src/cron/previous_run.ts";
 import { migrateStore } from "../../src/store/ops/migrate/migrate.ts";
 import type { CallFault } from "./link.ts";
 import type { Places, Surroundings } from "./places.ts";
@@ -63,7 +64,7 @@ export async function migrate(
       world.at(world.time + killed, undefined, () => machine.kill());
     }
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    void migrateStore(from, to.store).then(({ jobs }) => {
+    void migrateStore(from, to.store, { previousRunOf }).then(({ jobs }) => {
       world.note(`${machine.name} has migrated ${jobs} jobs`);
       resolve(true);
     }, (error) => {

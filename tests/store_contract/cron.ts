@@ -147,6 +147,17 @@ export const cron: Cases = {
     assertEquals((await read(t.store))!.live, jid(1));
   },
 
+  "the live job of an entry from another store is the one that the write names, until it ends": async (open) => {
+    await using t = await open();
+    await t.store.jobs.enqueue([job(1)]);
+    await write(t.store, { live: jid(1), awaited: true });
+    assertEquals((await read(t.store))!.live, jid(1));
+    await settle(t.store, (token) => ({ kind: "ack", token, jid: jid(1), occurrence: NIGHTLY }));
+    assertEquals((await read(t.store))!.live, undefined);
+    await write(t.store, { version: (await read(t.store))!.version, live: jid(1), jobs: [job(2)] });
+    assertEquals((await read(t.store))!.live, jid(2));
+  },
+
   "the live job ends when it is acknowledged, discarded or buried, with a new version": async (open) => {
     for (const kind of ["ack", "discard", "bury"] as const) {
       await using t = await open();

@@ -118,10 +118,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   cronWrite: [
     call(
       "jobs:cron:done:w",
-      `0 8 10 1000 1000 1 e 1 {} 5 1 define 1 u {} 1 default j2 ${open("j2")} 0 1 "type":"cron.missed" 1 r2`,
+      `0 8 10 1000 1000 1 e 1 {} 5 1 define 1 u {} j1 1 default j2 ${open("j2")} 0 1 "type":"cron.missed" 1 r2`,
       [...CRON, ...RECORDING],
     ),
-    call("jobs:cron:done:w", '0 8 10 1000 1000 1 e 1 "" inf "" remove "" "" "" 0 0 0 0', CRON),
+    call("jobs:cron:done:w", '0 8 10 1000 1000 1 e 1 "" inf "" remove "" "" "" "" 0 0 0 0', CRON),
   ],
   declareClasses: [
     call("jobs:classes", "0 1000 1 A {}", [

@@ -1,4 +1,5 @@
 /** `jobs migrate --from URL --to URL`. @module */
+import { previousRunOf } from "../../cron/previous_run.ts";
 import { type MigrateProgress, migrateStore } from "../../store/ops/migrate/migrate.ts";
 import { sameStore } from "../../store/ops/migrate/refusals.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
@@ -60,12 +61,14 @@ export async function run(argv: readonly string[]): Promise<number> {
     progress = current;
     work.at({ done: current.moved, total: current.total });
   };
-  const moved = await migrateStore(source, target, { onProgress, signal: work.signal }).catch((error) => {
-    if (error !== work.signal.reason) throw error;
-    throw new Interrupted(
-      `Interrupted: migrated ${number(progress.moved)} of ${number(progress.total)} jobs; run it again to continue`,
-    );
-  });
+  const moved = await migrateStore(source, target, { onProgress, signal: work.signal, previousRunOf }).catch(
+    (error) => {
+      if (error !== work.signal.reason) throw error;
+      throw new Interrupted(
+        `Interrupted: migrated ${number(progress.moved)} of ${number(progress.total)} jobs; run it again to continue`,
+      );
+    },
+  );
   work.clear();
   const entries = moved.cron === 1 ? "1 cron entry" : `${number(moved.cron)} cron entries`;
   if (flags.json) printJson(moved);

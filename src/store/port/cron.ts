@@ -45,9 +45,11 @@ export interface CronWrite {
   readonly tags?: readonly string[];
   /** The new state. */
   readonly state: string;
+  /** The job that was enqueued last for it in another store, and is in this one now. Ignored with `jobs`. */
+  readonly live?: string;
   /** When to decide on it next; absent: not before it changes. */
   readonly next?: number | undefined;
-  /** Jobs to enqueue in this order, without `at`, `delayMs` and `unique`. The last one becomes `live`; without jobs it stays. */
+  /** Jobs to enqueue in this order, without `at`, `delayMs` and `unique`. The last one becomes `live`; without jobs and `live` it stays. */
   readonly jobs: readonly NewJob[];
   /** Further jobs to enqueue, those of webhooks. */
   readonly follow?: readonly NewJob[];

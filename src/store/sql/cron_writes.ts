@@ -98,7 +98,7 @@ function* putRecords(records: Rows["records"], keep: number, now: number): Body<
 
 /** Returns the row of an entry after a write. */
 function rowAfter(
-  { name, definition, shared = false, tags = [], state, next, jobs }: CronWrite,
+  { name, definition, shared = false, tags = [], state, live, next, jobs }: CronWrite,
   before: CronRow | undefined,
   version: number,
   now: number,
@@ -107,7 +107,7 @@ function rowAfter(
     ? before
     : { definition: definition ?? "", shared: shared ? 1 : 0, tags: tags.join("\n"), seen_at: now };
   return {
-    ...{ name, version, state, next: next ?? NEVER, live: jobs.at(-1)?.jid ?? before?.live ?? null },
+    ...{ name, version, state, next: next ?? NEVER, live: jobs.at(-1)?.jid ?? live ?? before?.live ?? null },
     ...{ definition: kept.definition, shared: kept.shared, tags: kept.tags, seen_at: kept.seen_at },
   };
 }

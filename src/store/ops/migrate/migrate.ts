@@ -11,7 +11,7 @@
  *     jobs are migrated.
  *  4. Batches of jobs are copied with their counters before their members, whose migration changes no counter: a member that
  *     ends at the target finds its batch. The source's batches are removed at the end.
- *  5. A cron entry is written to the target if that has none of the name, then removed from the source.
+ *  5. A cron entry is written to the target if that has none of the name, then removed from the source (`cron.ts`).
  *
  * No worker may perform jobs of the source meanwhile: that is checked before each batch. No program may push to it either. One
  * that does loses nothing, and the migration ends with an error. Totals, records of ended jobs, and signals that no job waits for
@@ -21,12 +21,11 @@
  */
 import type { Store } from "../../admin/store.ts";
 import type { JobRow, ThrottleRow } from "../../admin/transfer.ts";
-import type { CronWrite, StoredCron } from "../../port/cron.ts";
-import { MAX_CRON_RECORDS } from "../../port/logs.ts";
 import { queuePlaces } from "../queue_places.ts";
 import { copyBatches, removeBatches } from "./batches.ts";
+import { migrateCron, type ReadPreviousRun } from "./cron.ts";
 import { migrateBatch, migratePlace } from "./jobs.ts";
-import { MigrateError, pushedMeanwhile, refuseSame, refuseWhileBusy } from "./refusals.ts";
+import { pushedMeanwhile, refuseSame, refuseWhileBusy } from "./refusals.ts";
 import { type CopiedSettings, copySettings, endSettings } from "./settings.ts";
 
 /** The progress of a migration. */
@@ -43,6 +42,8 @@ export interface MigrateOptions {
   readonly onProgress?: (progress: MigrateProgress) => void;
   /** Stops after the current batch. The rest stays in the source. */
   readonly signal?: AbortSignal;
+  /** Reads cron entries. Default: no run depends on the end of the previous one. */
+  readonly previousRunOf?: ReadPreviousRun;
 }
 
 /** The result of a migration. */
@@ -57,8 +58,6 @@ export interface MigrateResult {
 
 /** Places are read again for jobs that were pushed meanwhile, this often at most. */
 const MAX_PASSES = 5;
-/** Cron entries that are migrated at once. */
-const CRON_PER_STEP = 100;
 
 /**
  * Migrates everything from `from` to `to`.
@@ -96,7 +95,8 @@ export async function migrateStore(from: Store, to: Store, options: MigrateOptio
   await migrateRows(from, to, "once");
   await endSettings(from, done);
   const hasChanged = await removeBatches(from, to, copied);
-  const cron = await migrateCron(from, to, options.signal);
+  const { signal, previousRunOf = () => undefined } = options;
+  const cron = await migrateCron(from, to, { signal, previousRunOf });
   if (hasChanged || jobs > atStart || await jobsIn(from) > 0) throw pushedMeanwhile(from.url);
   const { processed, failed } = await from.admin.stats();
   return { jobs, cron, left: { processed, failed } };
@@ -147,32 +147,4 @@ function* inSteps<Row extends Partial<ThrottleRow>>(rows: readonly Row[]): Gener
     pushes = 0;
   }
   if (some.length > 0) yield some;
-}
-
-async function migrateCron(from: Store, to: Store, signal: AbortSignal | undefined): Promise<number> {
-  for (let count = 0;;) {
-    signal?.throwIfAborted();
-    // Those of the page before have left the source.
-    const { entries } = await from.cron.page({ limit: CRON_PER_STEP });
-    if (entries.length === 0) return count;
-    const { entries: known } = await to.cron.read(entries.map(({ name }) => name));
-    const names = new Set(known.map(({ name }) => name));
-    await to.cron.write(
-      await Promise.all(entries.filter(({ name }) => !names.has(name)).map((entry) => copyOf(from, entry))),
-    );
-    const removed = await from.cron.write(entries.map(({ name, version }) => ({ name, version, remove: true })));
-    const changed = entries.find((_, i) => removed[i] === undefined);
-    if (changed !== undefined) {
-      throw new MigrateError(
-        `Cron entry "${changed.name}" not migrated: it changed meanwhile; stop the programs that use "${from.url}", then run this again`,
-      );
-    }
-    count += entries.length;
-  }
-}
-
-async function copyOf(from: Store, { name, definition, state, shared, tags, next }: StoredCron): Promise<CronWrite> {
-  const { entries } = await from.logs.page(`cron:${name}`, { limit: MAX_CRON_RECORDS });
-  const records = entries.map(({ text }) => text).reverse();
-  return { name, version: 0, definition, state, shared, tags, next, jobs: [], awaited: false, records };
 }

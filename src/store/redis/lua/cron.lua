@@ -87,7 +87,7 @@ local first = call('ZRANGE', 'jobs:cron:due', 0, 0, 'WITHSCORES')[2]
 if first and first ~= 'inf' then result[2] = first end
 return result
 
---- script cronWrite(done; now, wire, maxRecords, allRecords, keepMs, writes[name, version, state, next, awaited, verb, shared, tags, definition, jobs[queue, jid, payload], follow[queue, payload], events[], records[]]): job groups pushOnce cron events
+--- script cronWrite(done; now, wire, maxRecords, allRecords, keepMs, writes[name, version, state, next, awaited, verb, shared, tags, definition, live, jobs[queue, jid, payload], follow[queue, payload], events[], records[]]): job groups pushOnce cron events
 -- Changes or removes cron entries, each if it has not changed since it was read, and pushes the jobs that follow. Sent again because its
 -- reply was lost, it changes nothing and returns the same.
 --
@@ -96,8 +96,8 @@ return result
 -- maxRecords, allRecords  how many records to keep of each entry, and of all entries together
 -- keepMs   how long to keep the result of this write
 -- writes   version: as read, 0 for none; next: in ms, or inf; awaited: "1" if the end of its job is awaited, else ""; verb: "define",
---           "keep" or "remove"; shared: "1" or ""; tags: one a line; payload: without its closing brace; follow: further jobs to push;
---           events: members of events
+--           "keep" or "remove"; shared: "1" or ""; tags: one a line; live: a job of another store, or ""; payload: without its closing
+--           brace; follow: further jobs to push; events: members of events
 -- Result   per entry its new version, that read of a removed one; 0 if it has changed
 -- O(N log(M)) for N arguments and M entries
 
@@ -143,6 +143,7 @@ for _, write in ipairs(writes) do
       new.seen, new.definition, new.tags, new.shared = now, write.definition, write.tags, write.shared == '1'
       isChanged = isChanged or not new.shared or entry and not entry.shared or (tonumber(write.next) or math.huge) < first
     end
+    if write.live ~= '' then new.live = write.live end
     for _, job in ipairs(write.jobs) do
       call('LPUSH', 'queue:' .. job.queue, job.payload .. enqueuedAt)
       notePush(job.queue, 1)
