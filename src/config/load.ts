@@ -124,6 +124,19 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
 }
 
 /**
+ * Checks that a configuration that is read again comes from a file, as before: if that is missing for a moment, or the working
+ * directory was deleted by a deployment, the defaults would end queues and remove cron entries.
+ *
+ * @throws {ConfigError} if it doesn't
+ */
+export function checkReloaded(before: LoadedConfig, after: LoadedConfig): void {
+  if (before.file === undefined || (before.isFound ? after.isFound : after.file !== undefined)) return;
+  throw new ConfigError(
+    `Configuration file "${before.file}" not found, which was read at the start; put it back, or restart without it`,
+  );
+}
+
+/**
  * Returns the value of an environment variable.
  *
  * @throws {ConfigError} if it isn't UTF-8 text

@@ -1,6 +1,6 @@
-import { assertEquals, assertRejects, equal } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows, equal } from "@std/assert";
 import { defaultSettings, type Setting, SETTINGS } from "./settings.ts";
-import { ConfigError, configFiles, type ConfigSources, loadConfig, type LoadedConfig } from "./load.ts";
+import { checkReloaded, ConfigError, configFiles, type ConfigSources, loadConfig, type LoadedConfig } from "./load.ts";
 
 /** Sources of a test. Without content, the file is an empty object: tests never read the working directory. */
 interface Given {
@@ -262,6 +262,20 @@ Deno.test("looks for a file in the working directory, then in the machine's fold
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("a configuration that is read again comes from a file, if it came from one before", async () => {
+  const none = await loadConfig({ systemFolder: "/nonexistent", env: () => undefined });
+  const found = { ...none, file: "jobs.json", isFound: true };
+  const machines = { ...none, file: "/etc/jobs/jobs.json" };
+  for (const after of [none, found, machines]) checkReloaded(none, after);
+  checkReloaded(found, { ...found, file: "jobs.yml" });
+  checkReloaded(machines, machines);
+  checkReloaded(machines, found);
+  const message = 'Configuration file "jobs.json" not found, which was read at the start';
+  assertThrows(() => checkReloaded(found, none), ConfigError, message);
+  assertThrows(() => checkReloaded(found, machines), ConfigError, message);
+  assertThrows(() => checkReloaded(machines, none), ConfigError, '"/etc/jobs/jobs.json" not found');
 });
 
 Deno.test("warns of variables that look like settings, but not of those that Kubernetes sets for a service", async () => {

@@ -1,6 +1,6 @@
 /** Cron entries in real workers that are killed and started. */
 import { logTexts } from "../store_contract/jobs.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { CronEntryInput } from "../../src/cron/entry.ts";
 import { Bench } from "../support/bench.ts";
 import { JobsProcess } from "../support/process.ts";
@@ -186,6 +186,26 @@ Deno.test("a configuration that is read again changes, adds and removes entries;
   const { error } = await server.logged("Request failed");
   assert(String(error).includes('Cron entry "c"'), String(error));
   assertEquals((await bench.store.cron.page()).entries.map(({ name }) => name), ["b", "c"]);
+});
+
+Deno.test("a configuration file that is missing when it is read again changes nothing", async () => {
+  await using bench = await Bench.open();
+  const file = `${bench.folder}/jobs.json`;
+  await Deno.writeTextFile(file, JSON.stringify({ cron: [entry("a", { rule: "@yearly" })], queues: ["default", "b"] }));
+  await using server = new JobsProcess({ store: bench.url, args: [HANDLERS], cwd: bench.folder });
+  await server.logged("Cron entry defined", { entry: "a" });
+  await Deno.rename(file, `${bench.folder}/gone.json`);
+  server.kill("SIGHUP");
+  const { error } = await server.logged("Request failed");
+  assertStringIncludes(String(error), 'Configuration file "jobs.json" not found');
+  await Deno.writeTextFile(
+    file,
+    JSON.stringify({ cron: [entry("a", { rule: "@yearly" }), entry("b", { rule: "@yearly" })] }),
+  );
+  server.kill("SIGHUP");
+  await server.logged("Cron entry defined", { entry: "b" });
+  assertEquals((await bench.store.cron.page()).entries.map(({ name }) => name), ["a", "b"]);
+  assertEquals(server.lines.filter(({ msg }) => msg === "Cron entry removed"), []);
 });
 
 Deno.test("a worker does not start with an invalid crontab, and lists all problems", async () => {

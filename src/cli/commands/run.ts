@@ -1,6 +1,6 @@
 /** `jobs run`. @module */
 import { systemClock } from "../../clock.ts";
-import type { LoadedConfig } from "../../config/load.ts";
+import { checkReloaded, type LoadedConfig } from "../../config/load.ts";
 import type { SettingName } from "../../config/settings.ts";
 import type { Extensions } from "../../handlers/extensions.ts";
 import type { Hooks } from "../../handlers/hooks.ts";
@@ -286,7 +286,11 @@ async function serve(
     onReopen: () => log.reopen(),
     onStopping: () => systemd?.stopping(),
     onStopped: (failure) => guard.arm(failure === undefined ? 0 : 1),
-    readSettings: async () => (await load()).settings,
+    readSettings: async () => {
+      const again = await load();
+      checkReloaded(config, again);
+      return again.settings;
+    },
     onSettings: ({ logLevel }) => log.setLevel(logLevel),
   });
   if (isReady) {
