@@ -255,6 +255,7 @@ export class Launcher implements Controls {
     const { readSettings, onSettings } = this.#options;
     if (readSettings === undefined) return;
     const settings = await readSettings();
+    if (this.#stopping) return;
     const { concurrency, logLevel, shutdownTimeoutMs } = settings;
     this.#readCrontab(settings);
     this.#queues = chooseQueues(settings.queues, this.#components.registry.queues());

@@ -1,6 +1,7 @@
 /**
- * The control loop: acts on the requests of signals and commands, one after the other. Only a stop runs concurrently, so that a
- * second TERM can make it a cold stop, and a dump works while jobs end; and so does the reply of a dump.
+ * The control loop: acts on the requests of signals and commands, one after the other. Three run concurrently: a stop, so that
+ * a second TERM can make it a cold stop, and a dump works while jobs end; the reply of a dump; and a reload, whose file may be on
+ * a file system that doesn't answer.
  *
  * @module
  */
@@ -26,6 +27,7 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
   const { tasks, log } = services;
   const task = tasks.add("control");
   let stopped: Promise<void> | undefined;
+  let reloaded = Promise.resolve();
   const failed = ({ verb, by }: Asked, error: unknown) =>
     log.error("Request failed", { asked: verb, by, error: (error as Error).message });
   for (;;) {
@@ -52,7 +54,9 @@ export async function control(inbox: Inbox, controls: Controls, services: { task
       if (asked.verb === "stop") stopped = controls.stop();
       // Both wait until the store has replied to the last taking. A stop must not wait for that.
       else if (asked.verb === "quiet" || asked.verb === "resume") void controls[asked.verb]();
-      else await controls[asked.verb]();
+      else if (asked.verb === "reload") {
+        reloaded = reloaded.then(() => controls.reload()).catch((error) => failed(asked, error));
+      } else await controls[asked.verb]();
     } catch (error) {
       failed(asked, error);
     }
