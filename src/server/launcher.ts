@@ -263,6 +263,7 @@ export class Launcher implements Controls {
     this.#components.heartbeat.setShutdownTimeout(shutdownTimeoutMs);
     this.#components.fetcher.setOrder(queueOrder(this.#queues));
     this.#components.manager.resize(concurrency);
+    this.#components.endpoints.resize(concurrency);
     onSettings?.(settings);
     this.#log.info("Configuration applied", { queues: formatQueues(this.#queues), concurrency, logLevel });
   }

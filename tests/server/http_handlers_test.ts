@@ -142,6 +142,28 @@ for (const kind of ["SQLite", "Redis"] as const) {
   });
 }
 
+Deno.test("a worker with more concurrency after HUP sends more requests at once to a host that it has called before", async () => {
+  await using bench = await Bench.open();
+  await using endpoint = await HttpEndpoint.open(answering(200, "1"));
+  const file = `${bench.folder}/jobs.json`;
+  const write = (concurrency: number) => Deno.writeTextFile(file, JSON.stringify({ concurrency }));
+  await write(2);
+  await using worker = await serve(bench, [{ url: endpoint.url }], ["-C", file]);
+  assertEquals((await bench.client.result(await bench.push("Call", [])))?.result, 1);
+  await write(6);
+  worker.kill("SIGHUP");
+  await worker.logged("Configuration applied", { concurrency: 6 });
+  const all = Promise.withResolvers<void>();
+  endpoint.answer = async (_, { write }) => {
+    await all.promise;
+    await write(answerText(200, "2"));
+  };
+  const jids = await Promise.all([1, 2, 3].map(() => bench.push("Call", [])));
+  await endpoint.arrived(1 + jids.length);
+  all.resolve();
+  for (const jid of jids) assertEquals((await bench.client.result(jid))?.result, 2);
+});
+
 Deno.test("a wrong entry ends jobs run with one line and exit 2", async () => {
   await using bench = await Bench.open();
   const entry = { class: "Call", url: "https://app.example.com/" };

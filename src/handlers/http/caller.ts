@@ -67,6 +67,11 @@ export class Caller {
     return [...this.#hosts.values()].flatMap(({ openCircuit }) => openCircuit ?? []);
   }
 
+  /** Gives each host the limit that it has now. */
+  resize(): void {
+    for (const [name, host] of this.#hosts) host.limit = this.#options.limitOf(name);
+  }
+
   /**
    * Performs a job.
    *
@@ -146,8 +151,10 @@ export class Caller {
   }
 
   #connectionsOf(endpoint: OpenEndpoint, { limit }: Host): Connections {
-    const known = this.#connections.get(endpoint) ?? openConnections({ ...endpoint, limit });
+    const known = this.#connections.get(endpoint) ?? openConnections(endpoint);
     this.#connections.set(endpoint, known);
+    // The limit may have changed.
+    known.agent.maxFreeSockets = limit;
     return known;
   }
 }

@@ -19,7 +19,7 @@ export interface EndpointsOptions {
   readonly log: Log;
   /** Of a longer answer, only the beginning and the end are kept. */
   readonly maxResultBytes: number;
-  /** How many jobs the worker runs at once. */
+  /** How many jobs the worker runs at once, until it is resized. */
   readonly concurrency: number;
   /** Whether the worker has other classes, too. */
   readonly hasOthers: boolean;
@@ -44,11 +44,13 @@ export interface OpenEndpoint extends Endpoint {
 export class Endpoints {
   readonly #options: EndpointsOptions;
   readonly #endpoints: readonly OpenEndpoint[];
+  #concurrency: number;
   #caller: Caller | undefined;
 
   /** @throws {ModeError} if a file of certificates can't be read */
   constructor(options: EndpointsOptions) {
     this.#options = options;
+    this.#concurrency = options.concurrency;
     this.#endpoints = options.endpoints.map((endpoint) => ({ ...endpoint, ca: certificatesOf(endpoint) }));
   }
 
@@ -60,6 +62,12 @@ export class Endpoints {
       options: { timeout: DEFAULT_ENDPOINT_TIMEOUT, ...endpoint.options },
       source: `http ${shownUrl(endpoint.url)}`,
     }));
+  }
+
+  /** Sets how many jobs the worker runs at once. The limits of hosts follow. */
+  resize(concurrency: number): void {
+    this.#concurrency = concurrency;
+    this.#caller?.resize();
   }
 
   /** The circuits that aren't closed. */
@@ -75,11 +83,11 @@ export class Endpoints {
 
   /** Returns how many requests are sent to a host at once: as configured; else half of the jobs, if other jobs run here, too. */
   #limitOf(host: string): number {
-    const { concurrency, hasOthers } = this.#options;
+    const { hasOthers } = this.#options;
     const here = this.#endpoints.filter(({ url }) => new URL(url).host === host);
     const configured = here.map((endpoint) => endpoint.concurrency).filter((limit) => limit !== undefined);
     if (configured.length > 0) return Math.max(...configured);
-    return hasOthers || here.length < this.#endpoints.length ? Math.ceil(concurrency / 2) : concurrency;
+    return hasOthers || here.length < this.#endpoints.length ? Math.ceil(this.#concurrency / 2) : this.#concurrency;
   }
 }
 

@@ -27,7 +27,7 @@ const MAX_ERROR_CHARS = 200;
 export interface HostOptions {
   /** `app.internal:8443`. */
   readonly name: string;
-  /** How many requests are sent at once. */
+  /** How many requests are sent at once, at first. */
   readonly limit: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -42,6 +42,8 @@ export interface HostEnd {
 }
 
 export class Host {
+  /** How many requests are sent at once. Those in flight above a smaller limit end as before. */
+  limit: number;
   readonly #options: HostOptions;
   readonly #random: () => number;
   readonly #circuit: Circuit;
@@ -53,13 +55,10 @@ export class Host {
   #error = "";
 
   constructor(options: HostOptions) {
+    this.limit = options.limit;
     this.#options = options;
     this.#random = options.random ?? Math.random;
     this.#circuit = new Circuit({ clock: options.clock, onChange: (state, openMs) => this.#changed(state, openMs) });
-  }
-
-  get limit(): number {
-    return this.#options.limit;
   }
 
   /** Its circuit; undefined while that is closed. */
@@ -81,7 +80,8 @@ export class Host {
    * @throws {Snooze} if no request may be sent now
    */
   async run<Result>(send: (ended: (end: HostEnd) => void) => Promise<Result>): Promise<Result> {
-    const { clock, limit, name } = this.#options;
+    const { clock, name } = this.#options;
+    const { limit } = this;
     const circuit = this.#circuit;
     if (!circuit.admits) {
       const { waitMs } = circuit;
@@ -110,7 +110,7 @@ export class Host {
   /** Returns the delay of a job above the limit: such jobs return one after the other, as fast as the host answers. */
   #turn(): number {
     const now = this.#options.clock.monotonic();
-    this.#lastTurn = Math.max(now + MIN_TURN_MS, this.#lastTurn + this.#averageMs / this.#options.limit);
+    this.#lastTurn = Math.max(now + MIN_TURN_MS, this.#lastTurn + this.#averageMs / this.limit);
     this.#lastTurn = Math.min(this.#lastTurn, now + MAX_TURN_MS);
     return this.#lastTurn - now;
   }

@@ -37,14 +37,13 @@ export interface Connections {
 }
 
 export function openConnections(
-  { url, ca, allowPrivate, limit }: {
+  { url, ca, allowPrivate }: {
     readonly url: string;
     readonly ca: string | undefined;
     readonly allowPrivate: boolean;
-    readonly limit: number;
   },
 ): Connections {
-  const options = { keepAlive: true, maxFreeSockets: limit };
+  const options = { keepAlive: true };
   return { agent: url.startsWith("https:") ? new TlsAgent(options) : new Agent(options), ca, allowPrivate };
 }
 
