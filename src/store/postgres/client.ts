@@ -14,7 +14,16 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
-import { failureOf, isCancelled, isReadOnly, isUnprepared, translate, unanswered } from "./errors.ts";
+import {
+  failureOf,
+  isCancelled,
+  isReadOnly,
+  isSilence,
+  isUnprepared,
+  SILENCE,
+  translate,
+  unanswered,
+} from "./errors.ts";
 import { Hosts } from "./hosts.ts";
 import { listen, type Listening } from "./listening.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, rowsIn, send } from "./pool.ts";
@@ -44,6 +53,8 @@ export interface ClientOptions {
 export interface TransactionOptions {
   readonly isolation?: "READ COMMITTED" | "REPEATABLE READ";
   readonly marks?: string;
+  /** As {@linkcode ClientOptions.replyTimeoutMs}, for its statements. */
+  readonly replyTimeoutMs?: number;
 }
 
 const REPLY_TIMEOUT_MS = 30_000;
@@ -134,16 +145,20 @@ export class Client {
    * Runs one statement by itself.
    *
    * @param options.isRepeatable it may be repeated if its reply was lost; true by default
+   * @param options.replyTimeoutMs as {@linkcode ClientOptions.replyTimeoutMs}
    * @throws {StoreError} if it fails
    */
   async run(
     text: string,
     values: readonly Value[] = [],
-    { isRepeatable = true }: { readonly isRepeatable?: boolean } = {},
+    { isRepeatable = true, replyTimeoutMs }: {
+      readonly isRepeatable?: boolean;
+      readonly replyTimeoutMs?: number | undefined;
+    } = {},
   ): Promise<readonly Row[]> {
     return await this.#attempt(() => {
       const pool = this.#pool;
-      return this.#answered(this.#send(pool, text, values), () => this.#leave(pool));
+      return this.#answered(this.#send(pool, text, values), () => this.#leave(pool), replyTimeoutMs);
     }, isRepeatable);
   }
 
@@ -165,12 +180,16 @@ export class Client {
   async #transact<T>(
     begin: string,
     run: (query: Query, first: Row) => Promise<T>,
-    { isolation = "READ COMMITTED", marks }: TransactionOptions,
+    { isolation = "READ COMMITTED", marks, replyTimeoutMs }: TransactionOptions,
   ): Promise<T> {
-    const session = await this.#sessions.open().catch((error) => {
+    const sessions = this.#sessions;
+    const session = await sessions.open(replyTimeoutMs).catch((error) => {
       throw failureOf(error) === "unknown" ? new NotCommitted(error) : error;
     });
-    const answered = <R>(what: (connection: Pool) => PromiseLike<R>) => this.#answered(session.send(what));
+    // The lines of the free sessions have probably died with this one.
+    const onSilence = () => this.#leaveSessions(sessions);
+    const answered = <R>(what: (connection: Pool) => PromiseLike<R>) =>
+      this.#answered(session.send(what), onSilence, replyTimeoutMs);
     const mark = marks === undefined ? undefined : { function: marks, name: randomName() };
     let done: { readonly result: T } | undefined;
     let failed: { readonly error: unknown } | undefined;
@@ -209,7 +228,9 @@ export class Client {
         throw error;
       }
       isUsable = false;
-      if (done === undefined || mark === undefined || !(await this.#hasCommitted(mark))) throw new NotCommitted(error);
+      if (done === undefined || mark === undefined || !(await this.#hasCommitted(mark, replyTimeoutMs))) {
+        throw new NotCommitted(error);
+      }
       return done.result;
     } finally {
       session.release(isUsable);
@@ -242,6 +263,8 @@ export class Client {
     const { waitMs } = this.#options;
     const { signal } = this.#closing;
     const start = this.clock.monotonic();
+    /** Since when it waits for a connection. It takes longer to notice a silent one than to wait for another. */
+    let since: number | undefined;
     let pause = MIN_PAUSE_MS;
     let repeats = 0;
     for (;;) {
@@ -266,7 +289,9 @@ export class Client {
         this.#noteDown(cause);
         if (isReadOnly(cause)) this.#leave(pool);
         if (failure === "unknown" && !isRepeatable) throw unanswered(cause, this.address.shown);
-        if (this.clock.monotonic() - start + pause > waitMs) throw translate(cause, this.address.shown);
+        const now = this.clock.monotonic();
+        since ??= isSilence(cause) ? now : start;
+        if (now - since + pause > waitMs) throw translate(cause, this.address.shown);
         await this.clock.sleep(pause * (0.5 + Math.random()), signal);
         pause = Math.min(MAX_PAUSE_MS, 2 * pause);
       }
@@ -274,22 +299,25 @@ export class Client {
   }
 
   /** Returns whether a transaction has committed that inserts a mark, when it has ended. If not, it never will. */
-  async #hasCommitted(mark: Mark): Promise<boolean> {
+  async #hasCommitted(mark: Mark, replyTimeoutMs: number | undefined): Promise<boolean> {
     this.#losses++;
-    const [row] = await this.run(insertMark(mark, 1)).catch((error) => {
+    const [row] = await this.run(insertMark(mark, 1), [], { replyTimeoutMs }).catch((error) => {
       throw unanswered(error, this.address.shown);
     });
     return Number(row!.number) === 0;
   }
 
   /** Returns an answer. Without one, it fails after a while. */
-  async #answered<T>(answer: PromiseLike<T>, onSilence = () => {}): Promise<T> {
-    const { replyTimeoutMs = REPLY_TIMEOUT_MS } = this.#options;
+  async #answered<T>(
+    answer: PromiseLike<T>,
+    onSilence = () => {},
+    replyTimeoutMs = this.#options.replyTimeoutMs ?? REPLY_TIMEOUT_MS,
+  ): Promise<T> {
     const answered = new AbortController();
     const silence = this.clock.sleep(replyTimeoutMs, answered.signal).then(() => {
       if (answered.signal.aborted) return answer;
       onSilence();
-      throw Object.assign(new Error(`no reply for ${replyTimeoutMs} ms`), { code: "TIMEOUT" });
+      throw Object.assign(new Error(`no reply for ${replyTimeoutMs} ms`), { code: SILENCE });
     });
     try {
       return await Promise.race([answer, silence]);
@@ -306,7 +334,7 @@ export class Client {
   #createSessions(): Sessions {
     return new Sessions({
       create: (onclose) => this.#createPool({ max: 1, onclose }),
-      answered: (answer) => this.#answered(answer),
+      answered: (answer, timeoutMs) => this.#answered(answer, undefined, timeoutMs),
       most: MAX_SESSIONS,
     });
   }
@@ -326,10 +354,20 @@ export class Client {
   #leave(pool: Pool): void {
     if (this.#pool !== pool) return;
     this.#pool = this.#createPool();
-    const left = Promise.all([pool.end({ timeout: 1 }).catch(() => {}), this.#sessions.close()])
-      .finally(() => this.#left.delete(left));
-    this.#left.add(left);
+    this.#noteLeft(pool.end({ timeout: 1 }).catch(() => {}));
+    this.#leaveSessions(this.#sessions);
+  }
+
+  /** Leaves the connections for transactions. Those that are in use are closed afterwards. */
+  #leaveSessions(sessions: Sessions): void {
+    if (this.#sessions !== sessions) return;
     this.#sessions = this.#createSessions();
+    this.#noteLeft(sessions.close());
+  }
+
+  #noteLeft(end: Promise<void>): void {
+    const left = end.finally(() => this.#left.delete(left));
+    this.#left.add(left);
   }
 
   /** A pooler has given a transaction to another connection than the one that has prepared its statements. */

@@ -5,7 +5,7 @@
  */
 import { systemClock } from "../../clock.ts";
 import type { Clock } from "../../clock.ts";
-import type { Body, Dialect, Row, Statement, Value } from "../sql/body.ts";
+import type { Body, Dialect, Row, Statement, Value, WriteOptions } from "../sql/body.ts";
 import type { Client } from "./client.ts";
 import { array } from "./values.ts";
 import schemaText from "./schema.sql" with { type: "text" };
@@ -68,11 +68,11 @@ export class Runner {
   }
 
   /** Runs a body in a transaction. */
-  async write<T>(body: (now: number) => Body<T>): Promise<T> {
+  async write<T>(body: (now: number) => Body<T>, { replyTimeoutMs }: WriteOptions = {}): Promise<T> {
     return await this.client.transaction(
       `${this.schema}.now_ms(${this.ahead}) AS now`,
       (query, { now }) => this.#run(body(Number(now)), query),
-      { marks: `${this.schema}.mark` },
+      { marks: `${this.schema}.mark`, ...(replyTimeoutMs !== undefined && { replyTimeoutMs }) },
     );
   }
 

@@ -25,10 +25,12 @@ const NOT_CONNECTED = new Set([
   // The server starts, stops, or has no free connection.
   ...["57P03", "53300", "08001", "08004"],
 ]);
+/** A statement had no answer. */
+export const SILENCE = "TIMEOUT";
 /** Errors that end a connection: the statement may have run. */
 const CONNECTION_LOST = new Set([
   ...["ECONNRESET", "EPIPE", "CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_ENDED", "ERR_SOCKET_CLOSED"],
-  ...["57P01", "57P02", "57P05", "25P03", "08000", "08003", "08006", "08007", "08P01", "TIMEOUT"],
+  ...["57P01", "57P02", "57P05", "25P03", "08000", "08003", "08006", "08007", "08P01", SILENCE],
 ]);
 /** The server doesn't know a prepared statement. */
 const UNPREPARED = "26000";
@@ -59,6 +61,11 @@ export function failureOf(error: unknown): Failure {
   if (CONNECTION_LOST.has(code) || call !== undefined) return "unknown";
   if (code === "0A000") return messageOf(error).includes("cached plan") ? "repeat" : "failed";
   return REPEAT.has(code) || code === CANCELLED ? "repeat" : "failed";
+}
+
+/** Returns whether a statement had no answer for as long as one may take. */
+export function isSilence(error: unknown): boolean {
+  return codeOf(error) === SILENCE;
 }
 
 /** Returns whether a statement was cancelled. One that always takes too long would be each time. */

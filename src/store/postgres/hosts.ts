@@ -8,6 +8,8 @@ import type { Endpoint } from "./address.ts";
 
 /** Something that listens there, but not as PostgreSQL: a balancer without a server, for example. */
 export const CLOSED_AT_ONCE = "CLOSED_AT_ONCE";
+/** The other side closed the connection. The driver gives statements this code, too. */
+const CLOSED = "CONNECTION_CLOSED";
 
 /** Chooses the host of new connections. */
 export class Hosts {
@@ -31,12 +33,10 @@ export class Hosts {
     socket.once("close", () => {
       if (socket.bytesRead === 0) this.skip(at);
     });
-    // The driver would connect again, without a pause.
+    // Before the end of the login, the driver would connect again, without a pause, and without an error for the statement.
     socket.once("end", () => {
-      if (socket.bytesRead > 0) return;
-      socket.destroy(
-        Object.assign(new Error(`${host}:${port} closed the connection at once`), { code: CLOSED_AT_ONCE }),
-      );
+      const [code, when] = socket.bytesRead > 0 ? [CLOSED, ""] : [CLOSED_AT_ONCE, " at once"];
+      socket.destroy(Object.assign(new Error(`${host}:${port} closed the connection${when}`), { code }));
     });
     if (host.startsWith("/")) socket.connect(`${host}/.s.PGSQL.${port}`);
     else socket.connect(port, host);

@@ -31,6 +31,9 @@ export interface PoolOptions {
 }
 
 const CONNECT_TIMEOUT_S = 5;
+/** A pause before a connection, after one that was closed so soon. Doubled each time, up to {@linkcode SOON_MS}. */
+const MIN_PAUSE_MS = 20;
+const SOON_MS = 1_000;
 
 /** Loads the driver, which takes 5 ms. */
 export async function loadDriver(): Promise<Postgres> {
@@ -47,15 +50,32 @@ export function createPool(
   { hosts, max, isPooled = false, onclose, onnotify }: PoolOptions,
 ): Pool {
   const { user, password, database, tls } = address;
-  const sockets = new Set<Socket>();
-  let isEnded = false;
-  const dial = () => {
+  /** The open sockets, and when each was dialled. */
+  const sockets = new Map<Socket, number>();
+  const pauses = new Set<Promise<Socket>>();
+  const ending = new AbortController();
+  let losses = 0;
+  const dialNow = () => {
     const socket = new Socket();
-    for (const one of sockets) if (one.destroyed) sockets.delete(one);
-    sockets.add(socket);
-    if (isEnded) systemClock.turn().then(() => socket.destroy());
+    sockets.set(socket, systemClock.monotonic());
+    if (ending.signal.aborted) systemClock.turn().then(() => socket.destroy());
     else hosts.dial(socket);
     return socket;
+  };
+  const dial = () => {
+    for (const [socket, at] of sockets) {
+      if (!socket.destroyed) continue;
+      sockets.delete(socket);
+      // With TLS, an end during the login shows here alone: the driver connects again without an error.
+      const isLoss = tls !== undefined && socket.bytesRead > 0 && systemClock.monotonic() - at < SOON_MS;
+      losses = isLoss ? losses + 1 : 0;
+    }
+    if (losses === 0) return dialNow();
+    const pauseMs = Math.min(SOON_MS, MIN_PAUSE_MS * 2 ** (losses - 1)) * (0.5 + Math.random());
+    const dialled = systemClock.sleep(pauseMs, ending.signal).then(dialNow);
+    pauses.add(dialled);
+    void dialled.then(() => pauses.delete(dialled));
+    return dialled;
   };
   const pool = postgres(
     {
@@ -94,8 +114,13 @@ export function createPool(
   return Object.assign(pool, {
     async end(options?: Parameters<typeof end>[0]) {
       await end(options);
-      isEnded = true;
-      await Promise.all(Array.from(sockets, async (socket) => {
+      ending.abort();
+      if (pauses.size > 0) {
+        await Promise.all(pauses);
+        // The driver has to know a socket before that closes.
+        await systemClock.turn();
+      }
+      await Promise.all(Array.from(sockets.keys(), async (socket) => {
         if (socket.destroyed) return;
         const closed = once(socket, "close");
         socket.destroy();

@@ -27,8 +27,8 @@ interface One {
 export interface SessionOptions {
   /** Returns a pool of one connection. */
   readonly create: (onclose: () => void) => Pool;
-  /** Returns an answer. Without one, it fails after a while. */
-  readonly answered: <T>(answer: PromiseLike<T>) => Promise<T>;
+  /** Returns an answer. Without one, it fails after a while, or after `timeoutMs`. */
+  readonly answered: <T>(answer: PromiseLike<T>, timeoutMs: number | undefined) => Promise<T>;
   /** How many there are at once. */
   readonly most: number;
 }
@@ -50,17 +50,17 @@ export class Sessions {
     this.#most = most;
   }
 
-  /** Returns a connected session, as soon as one is free. */
-  async open(): Promise<Session> {
+  /** Returns a connected session, as soon as one is free. A new one fails if it isn't connected within `timeoutMs`. */
+  async open(timeoutMs?: number): Promise<Session> {
     while (this.#free.length === 0 && this.#count >= this.#most) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
-    const one = this.#free.pop() ?? await this.#connect();
+    const one = this.#free.pop() ?? await this.#connect(timeoutMs);
     // Without a turn in between: it is connected.
     const connection = one.isLost ? undefined : await one.pool.reserve();
     if (connection === undefined) {
       this.#end(one);
-      return await this.open();
+      return await this.open(timeoutMs);
     }
     return {
       // The driver ends the process if something is sent on a closed socket.
@@ -81,7 +81,7 @@ export class Sessions {
     await Promise.all(this.#ends);
   }
 
-  async #connect(): Promise<One> {
+  async #connect(timeoutMs: number | undefined): Promise<One> {
     this.#count++;
     const { promise: lost, reject } = Promise.withResolvers<never>();
     lost.catch(() => {});
@@ -92,7 +92,7 @@ export class Sessions {
     const one: One = { pool, lost, isLost: false };
     try {
       // A pooler accepts the login by itself, and this statement waits for the server.
-      await this.#answered(pool.unsafe("SELECT 1"));
+      await this.#answered(pool.unsafe("SELECT 1"), timeoutMs);
       return one;
     } catch (error) {
       this.#end(one);

@@ -63,7 +63,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     ...settings,
     unswept: new UnsweptKeys(),
     dialect: DIALECT,
-    write: (body) => counted(runner.write(body)),
+    write: (body, options) => counted(runner.write(body, options)),
     read: (body) => runner.read(body),
     readMoment: (body) => runner.readMoment(body),
     turn: () => client.clock.turn(),

@@ -37,6 +37,8 @@ export interface WriteOptions {
   readonly rows?: number | (() => number);
   /** A power failure may undo it. Default false. */
   readonly deferrable?: boolean;
+  /** A statement without an answer is lost after this time, and the transaction is repeated. Default: after the time of the store. */
+  readonly replyTimeoutMs?: number;
 }
 
 /** The expressions in which SQL stores differ. */

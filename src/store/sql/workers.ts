@@ -17,6 +17,9 @@ import { type Body, type Engine, lock, query } from "./body.ts";
 import { record } from "./events.ts";
 import { collect, send } from "./mailbox.ts";
 
+/** The shortest time after which a heartbeat without an answer is lost. */
+const MIN_REPLY_TIMEOUT_MS = 1_000;
+
 /** Workers past their heartbeat timeout. */
 export interface Offline {
   /** Those that are offline. */
@@ -59,7 +62,12 @@ export function workerIn(parameter: string): string {
 /** Returns the part. */
 export function workersPart({ write, read, returnLeases }: Engine): WorkerStore {
   return {
-    heartbeat: (record, ttlMs) => write((now) => heartbeat(record, ttlMs, now), { deferrable: true }),
+    heartbeat: (record, ttlMs) =>
+      write((now) => heartbeat(record, ttlMs, now), {
+        deferrable: true,
+        // A connection that is dead must not take the worker offline.
+        replyTimeoutMs: Math.max(MIN_REPLY_TIMEOUT_MS, ttlMs / 4),
+      }),
     deregister: (worker) =>
       write(function* () {
         yield* returnLeases(worker);
