@@ -377,7 +377,11 @@ export interface WorkOptions {
   signals?: boolean;
 }
 
-/** Performs jobs in this process until it is stopped. */
+/**
+ * Performs jobs in this process until it is stopped.
+ *
+ * @throws {JobsError} if the server refuses the worker, or doesn't store the ends of jobs before the stop must end
+ */
 export function work(options: WorkOptions): Promise<void>;
 
 /** Ends a job for good, without a failure. */

@@ -710,6 +710,10 @@ const MIN_BEAT_MS = 100;
 /** How long a reply may take, without the time that the server waits. */
 const MIN_REPLY_MS = 5_000;
 const MAX_REPLY_MS = 10_000;
+/** After the shutdown timeout: until jobs that don't end are given back, and then until ends that can't be stored are given up. */
+const GIVE_BACK_MS = 3_000;
+const GIVE_UP_MS = 1_000;
+const MAX_DEREGISTER_MS = 5_000;
 /** Statuses of a request that can't succeed as it is: invalid, or larger than the server or a proxy accepts. */
 const REFUSED = new Set([400, 413, 422]);
 /** Pause before a request of a worker is repeated, doubled up to the second value. */
@@ -848,6 +852,8 @@ class Worker {
   #registeredAt = 0;
   /** Whether handlers run whose jobs were given back. */
   #isLeaving = false;
+  /** It has stopped although the ends of jobs aren't stored. */
+  #failure;
   #stop = new AbortController();
   /** Aborts when nothing is left to do. */
   #done = new AbortController();
@@ -913,9 +919,11 @@ class Worker {
         this.#done.abort();
         this.#wakeTaker();
         this.#wakeSettler();
-        throw error;
+        throw this.#failure ?? error;
       }
-      await this.#request("/work/deregister", {}, { tries: 3 }).catch(() => {});
+      if (this.#failure !== undefined) throw this.#failure;
+      const signal = AbortSignal.timeout(MAX_DEREGISTER_MS);
+      await this.#request("/work/deregister", {}, { tries: 3, signal }).catch(() => {});
       this.#log("info", "Stopped");
       // A handler that ignores its signal would keep the process, or continue while its job runs elsewhere.
       if (this.#isLeaving) process.exit(0);
@@ -935,7 +943,7 @@ class Worker {
     this.#wakeBeat();
     const timer = setTimeout(() => {
       for (const job of this.#running.values()) job.abort("Shutdown");
-      setTimeout(() => this.#giveBack(), 3_000).unref?.();
+      setTimeout(() => this.#giveBack(), GIVE_BACK_MS).unref?.();
     }, Math.min(MAX_TIMER_MS, this.#options.shutdownTimeoutMs));
     timer.unref?.();
     this.#checkDone();
@@ -1329,6 +1337,19 @@ class Worker {
       this.#log("warn", "Unfinished job returned", { jid: job.context.jid });
     }
     this.#wakeSettler();
+    setTimeout(() => this.#giveUp(), GIVE_UP_MS).unref?.();
+  }
+
+  /** Ends the worker although the ends of jobs aren't stored. */
+  #giveUp() {
+    if (this.#done.signal.aborted) return;
+    const message = `Stopped before the server stored the ends of ${this.#ended.length} jobs: they run again`;
+    if (this.#isLeaving) {
+      this.#log("error", message);
+      process.exit(1);
+    }
+    this.#failure = new JobsError(message, { code: "unreachable" });
+    this.#done.abort();
   }
 
   #checkDone() {

@@ -791,6 +791,10 @@ _REFUSED = frozenset((400, 413, 422))
 # Codes of replies that aren't the API's.
 _FOREIGN = frozenset(("redirected", "invalid_reply", "unavailable"))
 _TAKE_WAIT = 25.0
+# After the shutdown timeout: until jobs that don't end are given back, and then until ends that can't be stored are given up.
+_GIVE_BACK = 3.0
+_GIVE_UP = 1.0
+_MAX_DEREGISTER = 5.0
 # Between heartbeats while jobs run, and after a job has begun.
 _BUSY_BEAT = 1.0
 _MIN_BEAT = 0.1
@@ -1337,6 +1341,7 @@ class Worker:
         self._token = token
         self._take_line = _Line(self._servers, token)
         self._beat_line = _Line(self._servers, token)
+        self._settle_line = _Line(self._servers, token)
         self._lock = threading.Condition()
         self._registering = threading.Lock()
         # Numbers the registrations; the other counts those that were answered.
@@ -1364,10 +1369,15 @@ class Worker:
         self._is_stopping = False
         self._is_done = False
         self._failure: Optional[BaseException] = None
+        # It has stopped although the ends of jobs aren't stored.
+        self._has_given_up = False
         self._loop: Any = None
 
     def run(self) -> None:
-        """Performs jobs until the worker is stopped. Raises JobsError if the server refuses it."""
+        """Performs jobs until the worker is stopped.
+
+        Raises JobsError if the server refuses the worker, or doesn't store the ends of jobs before the stop must end.
+        """
         if self._pid:
             raise RuntimeError(f"This worker was started before, in process {self._pid}: create another one, after a fork")
         self._pid = os.getpid()
@@ -1389,8 +1399,10 @@ class Worker:
             # A heartbeat that was sent while jobs ran waits for seconds. If a part has failed, a request for jobs is open.
             self._beat_line.interrupt()
             self._take_line.interrupt()
+            if self._has_given_up:
+                self._settle_line.interrupt()
             for thread in threads[1:]:
-                thread.join(30)
+                thread.join(_GIVE_UP if self._has_given_up else 30)
             if self._failure is not None:
                 raise self._failure
             self._deregister()
@@ -1403,12 +1415,14 @@ class Worker:
 
     def _deregister(self) -> None:
         line = _Line(self._servers, self._token)
+        deadline = time.monotonic() + _MAX_DEREGISTER
         for pause in (0.2, 0.4, None):
             try:
-                line.send("/work/deregister", {"worker": self._id}, 10, {})
+                line.send("/work/deregister", {"worker": self._id}, max(0.1, deadline - time.monotonic()), {})
                 return
             except JobsError as error:
-                if pause is None or error.field == "worker":
+                # Its heartbeat expires.
+                if pause is None or error.field == "worker" or time.monotonic() >= deadline:
                     return
                 time.sleep(pause)
 
@@ -1640,14 +1654,14 @@ class Worker:
             self._lock.notify_all()
 
     def _settle_loop(self) -> None:
-        line = _Line(self._servers, self._token)
+        line = self._settle_line
         limit = _MAX_SETTLED
         refused = ""
         while True:
             with self._lock:
                 while not self._ended and not self._is_done:
                     self._lock.wait()
-                if not self._ended:
+                if self._is_done:
                     return
             _let_others_run()
             with self._lock:
@@ -1668,6 +1682,8 @@ class Worker:
                 with self._lock:
                     self._ended[0] = (self._ended[0][0], failure)
                 continue
+            if self._has_given_up:
+                return
             limit = _MAX_SETTLED
             with self._lock:
                 del self._ended[: len(outcomes)]
@@ -1732,13 +1748,22 @@ class Worker:
             context._abort(reason)
 
     def _end_late(self) -> None:
-        """Ends the jobs that run after the shutdown timeout, and gives back those that don't end."""
+        """Ends the jobs that run after the shutdown timeout, and gives back those that don't end. Then the worker stops."""
         for token in list(self._running):
             self._abort(token, "Shutdown")
-        time.sleep(3)
+        time.sleep(_GIVE_BACK)
         for context in list(self._running.values()):
             self._say("warn", "Unfinished job returned", jid=context.jid)
             self._end(context, {"end": "release"})
+        time.sleep(_GIVE_UP)
+        with self._lock:
+            if self._is_done:
+                return
+            count = len(self._ended)
+            message = f"Stopped before the server stored the ends of {count} jobs: they run again"
+            self._failure = JobsError(message, "unreachable")
+            self._has_given_up = self._is_done = True
+            self._lock.notify_all()
 
     def _check_done(self) -> None:
         with self._lock:
@@ -1799,7 +1824,8 @@ class Worker:
                     self._say("warn", "Server refused a request, retrying", status=error.status, error=str(error))
                 delay = error.retry_after or _pause(0.2, failures)
             failures += 1
-            time.sleep(delay)
+            with self._lock:
+                self._lock.wait_for(lambda: self._is_done or line is self._take_line and self._is_stopping, delay)
 
     def _say(self, level: str, message: str, **fields: Any) -> None:
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1172,6 +1172,10 @@ module Jobs
     MAX_REQUEST = 1_000_000
     MAX_RESULT = 500_000
     TAKE_WAIT = 25
+    # After the shutdown timeout: until jobs that don't end are given back, and then until ends that can't be stored are given up.
+    GIVE_BACK = 3
+    GIVE_UP = 1
+    MAX_DEREGISTER = 5
     MIN_REPLY = 5.0
     MAX_REPLY = 10.0
     # Seconds between heartbeats while jobs run, and after a job has begun.
@@ -1232,7 +1236,8 @@ module Jobs
       @registered_at = 0.0
     end
 
-    # Performs jobs until the worker is stopped. Raises Jobs::Error if the server refuses it.
+    # Performs jobs until the worker is stopped. Raises Jobs::Error if the server refuses the worker, or doesn't store the ends of jobs
+    # before the stop must end.
     def run
       signals, ears = listen
       register(Line.new(@servers, @token))
@@ -1242,7 +1247,7 @@ module Jobs
       @lock.synchronize { @changed.wait(0.5) until @done }
       # If a part has failed, a request for jobs is open.
       interrupt_taker
-      threads[1].join(30)
+      @given_up ? threads[1].kill.join : threads[1].join(30)
       # A heartbeat that was sent while jobs ran waits for seconds.
       threads[2].kill.join
       raise @failure if @failure
@@ -1286,9 +1291,11 @@ module Jobs
 
     def deregister
       tries ||= 3
-      Line.new(@servers, @token).request("POST", "/work/deregister", body: Json.generate(worker: @id))
+      deadline ||= Jobs.now + MAX_DEREGISTER
+      left = [0.1, deadline - Jobs.now].max
+      Line.new(@servers, @token).request("POST", "/work/deregister", body: Json.generate(worker: @id), timeout: left)
     rescue Error => e
-      return if e.field == "worker" || (tries -= 1).zero? # Its heartbeat expires.
+      return if e.field == "worker" || (tries -= 1).zero? || Jobs.now >= deadline # Its heartbeat expires.
 
       sleep(0.3)
       retry
@@ -1590,14 +1597,23 @@ module Jobs
       context&.abort("LeaseLost")
     end
 
-    # Ends the jobs that run after the shutdown timeout, and gives back those that don't end.
+    # Ends the jobs that run after the shutdown timeout, and gives back those that don't end. Then the worker stops.
     def end_late
       sleep(@shutdown_timeout)
       @lock.synchronize { @running.values }.each { |context| context.abort("Shutdown") }
-      sleep(3)
+      sleep(GIVE_BACK)
       @lock.synchronize { @running.values }.each do |context|
         say("warn", "Unfinished job returned", jid: context.jid)
         finish(context, { end: "release" })
+      end
+      sleep(GIVE_UP)
+      @lock.synchronize do
+        next if @done
+
+        message = "Stopped before the server stored the ends of #{@ended.size} jobs: they run again"
+        @failure = Error.new(message, code: "unreachable")
+        @given_up = @done = true
+        @changed.broadcast
       end
     end
 
@@ -1662,7 +1678,7 @@ module Jobs
           again = "Server accepts requests again"
           say("warn", "Server refused a request, retrying", status: e.status, error: e.message)
         end
-        sleep(e.retry_after || [5.0, 0.2 * (2**failures)].min * rand(0.5..1.0))
+        pause(e.retry_after || [5.0, 0.2 * (2**failures)].min * rand(0.5..1.0)) { @done || @stopping && @id.nil? }
         failures += 1
         retry
       end

@@ -17,6 +17,7 @@ const handlers = {
     while (existsSync(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
   },
 };
-await work({ url: process.argv[2], handlers, concurrency: 40, signals: false, shutdownTimeoutMs: Infinity }).catch((
-  error,
-) => console.error(error.message));
+const [, , url, mode] = process.argv;
+const shutdownTimeoutMs = mode === "hurried" ? 0 : Infinity;
+await work({ url, handlers, concurrency: 40, signals: false, shutdownTimeoutMs })
+  .catch((error) => console.error(error.message));

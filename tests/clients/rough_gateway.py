@@ -43,7 +43,8 @@ if "idle" in sys.argv:
 
 handlers = {"Echo": lambda ctx: None, "Chatty": chatty, "Coroutine": coroutine}
 try:
-    kind(sys.argv[1], handlers, concurrency=40).run()
+    timeout = 0 if "hurried" in sys.argv else 25
+    kind(sys.argv[1], handlers, concurrency=40, shutdown_timeout=timeout).run()
 except jobs_client.JobsError as error:
     print(error)
     for thread in threading.enumerate():

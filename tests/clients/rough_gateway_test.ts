@@ -36,6 +36,32 @@ for (const [language] of LANGUAGES) {
     assertEquals(gateway.asked.get("take"), 1);
   });
 
+  Deno.test(`a worker in ${language} stops although its server doesn't store the ends of jobs`, async () => {
+    const outputs = ["refuses", "doesn't answer"].map(async (how) => {
+      const late = Promise.withResolvers<void>();
+      await using gateway: ScriptedGateway = scriptedGateway({
+        jobs: [given("Echo", "echo")],
+        replies: {
+          settle() {
+            gateway.finish();
+            return how === "refuses" ? refused(503) : late.promise;
+          },
+        },
+      });
+      return await work(language, gateway.url, "hurried").finally(late.resolve);
+    });
+    for (const output of await Promise.all(outputs)) {
+      assertStringIncludes(output, "Stopped before the server stored the ends of 1 jobs: they run again");
+    }
+  });
+
+  Deno.test(`a worker in ${language} stops although its server doesn't answer`, async () => {
+    const late = Promise.withResolvers<void>();
+    await using gateway = scriptedGateway({ replies: { deregister: () => late.promise } });
+    gateway.finish();
+    assertStringIncludes(await work(language, gateway.url).finally(late.resolve), "Stopped");
+  });
+
   Deno.test(`a worker in ${language} sends the lines of chatty jobs in several heartbeats`, async () => {
     const file = await Deno.makeTempFile();
     const jobs = Array.from({ length: 16 }, (_, i) => given("Chatty", `chatty-${i}`, [file]));
