@@ -115,7 +115,12 @@ export class RunningContext extends StepMethods implements JobContext {
   }
 
   stream(chunk: unknown): Promise<void> {
-    return this.#running.useStream().write(chunk);
+    try {
+      return this.#running.useStream().write(chunk);
+    } catch (error) {
+      // As for steps: a late call in the callback of a timer would end the program.
+      return Promise.reject(error);
+    }
   }
 
   throwIfAborted(): void {

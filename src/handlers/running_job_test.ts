@@ -1,6 +1,7 @@
-import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { runningJob } from "../../tests/support/job.ts";
 import { KeptLog } from "../../tests/support/log.ts";
+import { StepError } from "../steps/errors.ts";
 import { Registry } from "./registry.ts";
 import { setTrace } from "./running_context.ts";
 import { traceFields } from "./running_job.ts";
@@ -20,6 +21,25 @@ Deno.test("adds the job's fields to each line of its log, and keeps the last lin
   assertEquals(job.lastLines, ["first n=1", "WARN second part=2"]);
   for (let i = 1; i <= 30; i++) job.context.log.debug(`line ${i}`);
   assertEquals(job.lastLines, Array.from({ length: 20 }, (_, i) => `DEBUG line ${i + 11}`));
+});
+
+Deno.test("rejects steps and chunks of code that runs after its handler, and never throws", async () => {
+  const job = runningJob({ log: new KeptLog() });
+  const { context } = job;
+  void job.finishSteps();
+  const calls: readonly (() => Promise<unknown>)[] = [
+    () => context.step("late", () => 1),
+    () => context.sleep("late", "1m"),
+    () => context.waitFor("late", { key: "late", timeout: "1m" }),
+    () => context.run("late", "Add", [1]),
+    () => context.each("late", () => [1], () => {}),
+  ];
+  for (const call of calls) {
+    const called = call();
+    await assertRejects(() => called, StepError, "after its handler has ended");
+  }
+  const written = context.stream("late");
+  await assertRejects(() => written, TypeError);
 });
 
 Deno.test("keeps the fields of its last lines, in at most 500 bytes each", () => {

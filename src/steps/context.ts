@@ -88,19 +88,29 @@ export interface StepContext {
 
 /** The methods of a context that pass steps to a runner. */
 export abstract class StepMethods implements StepContext {
+  /** @throws {StepError} if the job can't use steps, or its handler has ended */
   protected abstract steps(): StepRunner;
 
+  /** Rejects if there are no steps: a call in the callback of a timer that throws would end the program. */
+  #use<Result>(run: (steps: StepRunner) => Promise<Result>): Promise<Result> {
+    try {
+      return run(this.steps());
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
   step<Value>(name: string, run: (step: StepRun) => Value, options?: StepOptions): Promise<Awaited<Value>> {
-    return this.steps().step(name, run, options);
+    return this.#use((steps) => steps.step(name, run, options));
   }
 
   sleep(name: string, duration: number | string): Promise<void> {
-    return this.steps().sleep(name, duration);
+    return this.#use((steps) => steps.sleep(name, duration));
   }
 
   // deno-lint-ignore no-explicit-any -- the sender of the signal and the handler agree on the data
   waitFor<Data = any>(name: string, options: WaitOptions): Promise<Data | undefined> {
-    return this.steps().waitFor(name, options) as Promise<Data | undefined>;
+    return this.#use((steps) => steps.waitFor(name, options)) as Promise<Data | undefined>;
   }
 
   // deno-lint-ignore no-explicit-any -- as for a push
@@ -110,7 +120,7 @@ export abstract class StepMethods implements StepContext {
     args: Args,
     options?: ChildOptions,
   ): Promise<Result> {
-    return this.steps().run(name, job, args, options) as Promise<Result>;
+    return this.#use((steps) => steps.run(name, job, args, options)) as Promise<Result>;
   }
 
   each<Item>(
@@ -120,6 +130,6 @@ export abstract class StepMethods implements StepContext {
     run: (item: Item) => unknown,
     options?: EachOptions<Item>,
   ): Promise<number> {
-    return this.steps().each(name, source, run, options);
+    return this.#use((steps) => steps.each(name, source, run, options));
   }
 }
