@@ -6,6 +6,7 @@
 import type { Clock } from "../clock.ts";
 import type { JobClass, JsonArgs } from "../job/definition.ts";
 import type { JobOptions } from "../job/payload.ts";
+import type { CloseResult } from "../store/port/batches.ts";
 import type { NewJob } from "../store/port/jobs.ts";
 import { BatchError, batchRefusal } from "./batch_errors.ts";
 import type { PushResult } from "./bulk.ts";
@@ -118,15 +119,22 @@ export class Batch {
 
   /**
    * Closes the batch. Only running members can add jobs from then on. The callbacks are pushed when the members have
-   * ended.
+   * ended. If the store fails, it can be called again.
    *
    * @throws {BatchError} if the batch is closed already
    */
   async close(): Promise<void> {
     if (this.#closed) throw new BatchError(`Cannot close batch "${this.id}": it is already closed`);
-    await this.flush();
+    // Not later: nothing would report that the store rejects a job that is added in the meantime.
     this.#closed = true;
-    const result = await this.#services.store!.close(this.id, "closed");
+    let result: CloseResult;
+    try {
+      await this.flush();
+      result = await this.#services.store!.close(this.id, "closed");
+    } catch (error) {
+      this.#closed = false;
+      throw error;
+    }
     if (result === undefined) throw batchRefusal(this.id, "missing", "close");
     // A close whose reply was lost is sent again and finds the batch closed: that is success, not an error.
     if (!result.done && result.closedAs !== "closed") throw batchRefusal(this.id, result.closedAs, "close");

@@ -128,7 +128,7 @@ class Chunk {
 }
 
 /**
- * The store failed in the middle of a bulk push.
+ * The store failed in the middle of a bulk push; in that of `pushBulk`, or the iterable.
  *
  * @example
  * ```ts
@@ -159,7 +159,7 @@ export class BulkInterrupted extends Error {
   /**
    * Creates the error.
    *
-   * @param cause the error of the store
+   * @param cause the error of the store or the iterable
    * @param done see {@linkcode BulkInterrupted.done}
    * @param results see {@linkcode BulkInterrupted.results}
    */

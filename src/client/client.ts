@@ -330,7 +330,7 @@ export class Client {
    *
    * @returns one result per job, in order
    * @throws {InvalidPayload} if a shared option is invalid; nothing is stored then
-   * @throws {BulkInterrupted} if the store fails before the last batch is stored
+   * @throws {BulkInterrupted} if the store fails before the last batch is stored, or the iterable after the first one is
    */
   // deno-lint-ignore no-explicit-any -- the definition has the types of the arguments
   pushBulk<Args extends readonly any[]>(
@@ -363,7 +363,9 @@ export class Client {
     try {
       for await (const batch of batches) results.push(...batch);
     } catch (error) {
-      throw error instanceof BulkInterrupted ? new BulkInterrupted(error.cause, results.length, results) : error;
+      if (error instanceof BulkInterrupted) throw new BulkInterrupted(error.cause, results.length, results);
+      // The caller has received no results: it must learn what is stored.
+      throw results.length > 0 ? new BulkInterrupted(error, results.length, results) : error;
     }
     return results;
   }
@@ -423,7 +425,14 @@ export class Client {
   // deno-lint-ignore no-explicit-any -- a class with any arguments
   #nameOf(job: string | JobClass<any>): string {
     if (typeof job !== "function") return job;
-    checkJobClass(job, "class");
+    if (typeof job.class !== "string") {
+      const name = job.name === "" ? "Greet" : job.name;
+      throw new InvalidPayload(
+        "class",
+        job,
+        `what defineJob returns, such as defineJob("${name}", ${job.name || "handler"})`,
+      );
+    }
     this.#own.set(job.class, job.options);
     return job.class;
   }

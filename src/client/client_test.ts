@@ -285,6 +285,44 @@ Deno.test("An interrupted bulk push reports the jobs that are done", async () =>
   assertEquals([interrupted.done, seen.length, store.stored.length], [1_000, 1_000, 2_998]);
 });
 
+for (const middleware of [[], [setting({})]]) {
+  const how = middleware.length > 0 ? "Through middleware, " : "Without middleware, ";
+
+  Deno.test(`${how}a bulk push whose iterable throws reports the jobs that are stored`, async () => {
+    const { store, client } = recorded({ middleware });
+    const rows = function* (count: number) {
+      for (let i = 0; i < count; i++) yield [i];
+      throw new RangeError("cursor closed");
+    };
+    const error = await assertRejects(() => client.pushBulk("A", rows(2_500)), BulkInterrupted, "cursor closed");
+    assertEquals([error.done, error.cause instanceof RangeError], [2_000, true]);
+    assertEquals(error.results.map(({ jid }) => jid), store.stored.map(({ jid }) => jid));
+    // Nothing of it is stored.
+    await assertRejects(() => client.pushBulk("A", rows(999)), RangeError);
+    assertEquals(store.stored.length, 2_000);
+  });
+
+  Deno.test(`${how}a function that isn't a class is rejected, and doesn't affect the other jobs`, async () => {
+    const { store, client } = recorded({ middleware });
+    const greet = (() => {}) as never;
+    const results = await all(client.pushMany([{ class: "A" }, { class: greet }, { class: "B" }]));
+    assertEquals(results.map(({ refused }) => refused), [
+      undefined,
+      'class is the function greet; expected what defineJob returns, such as defineJob("greet", greet)',
+      undefined,
+    ]);
+    assertEquals(store.payloads.map((payload) => payload.class), ["A", "B"]);
+    await assertRejects(() => client.push(greet, []), InvalidPayload, "defineJob");
+  });
+}
+
+Deno.test("Each job of a batch that middleware stops is rejected", async () => {
+  const { store, client } = recorded({ middleware: [setting({})], batchMiddleware: [() => Promise.resolve()] });
+  const refused = { kind: "refused", refused: "stopped by middleware" };
+  assertEquals(await client.pushBulk("A", [[1], [2]]), [refused, refused] as PushResult[]);
+  assertEquals(store.calls.length, 0);
+});
+
 Deno.test("A single push rejects with the error of the store", async () => {
   const { store, client } = recorded();
   store.failAfter = 0;

@@ -145,7 +145,7 @@ export class Pusher {
     const newJid = request.jid === undefined ? context.job.jid : undefined;
     // Middleware may encrypt the arguments, with another result each time.
     const pushed = context.job["id"] === undefined ? undefined : argsText(context.job.args);
-    let result: PushResult = { kind: "refused", refused: "stopped by middleware" };
+    let result: PushResult = STOPPED;
     const jid = await this.#middleware(context, async () => {
       const prepared = this.#builder.prepare(context.job, {});
       // A jid that the client has just made is new, so the store need not look for an earlier push with it.
@@ -171,8 +171,8 @@ export class Pusher {
     let chunk: T[] = [];
     const flush = async () => {
       const gather = new Gather(target, this.#clock);
-      const requests = chunk.map(request);
-      let results: PushResult[] = [];
+      const requests = chunk.map((item) => orInvalid(() => request(item)));
+      let results = requests.map((): PushResult => STOPPED);
       await this.#learnAll(requests, done);
       await this.#aroundChunk({ count: chunk.length }, async () => {
         results = await Promise.all(requests.map((one) => this.#pushInto(gather, one, delay())));
@@ -189,8 +189,10 @@ export class Pusher {
   }
 
   /** Learns the classes of a chunk before its jobs begin, so that no job waits for its class and is overtaken. */
-  async #learnAll(requests: readonly JobRequest[], done: number): Promise<void> {
-    const learning = requests.map((request) => this.#classes.learn(request?.class)).filter((one) => one !== undefined);
+  async #learnAll(requests: readonly (JobRequest | InvalidPayload)[], done: number): Promise<void> {
+    const learning = requests.map((request) =>
+      request instanceof InvalidPayload ? undefined : this.#classes.learn(request?.class)
+    ).filter((one) => one !== undefined);
     if (learning.length === 0) return;
     try {
       await Promise.all(learning);
@@ -200,14 +202,28 @@ export class Pusher {
   }
 
   /** Pushes one job of a chunk. An error of this job rejects only this job. */
-  async #pushInto(gather: Gather, request: JobRequest, delayMs: number): Promise<PushResult> {
+  async #pushInto(gather: Gather, request: JobRequest | InvalidPayload, delayMs: number): Promise<PushResult> {
     try {
+      if (request instanceof InvalidPayload) throw request;
       return await this.#push(request, (job) => gather.add(job), delayMs);
     } catch (error) {
       if (error instanceof InvalidPayload) return { kind: "refused", refused: error.message };
       const { class: name, message } = describeError(error);
       return { kind: "refused", refused: `${name}: ${message}` };
     }
+  }
+}
+
+/** The result of a job that middleware didn't pass on. */
+const STOPPED: PushResult = { kind: "refused", refused: "stopped by middleware" };
+
+/** Returns a request; the error of an invalid one, which rejects only that job. */
+function orInvalid(request: () => JobRequest): JobRequest | InvalidPayload {
+  try {
+    return request();
+  } catch (error) {
+    if (error instanceof InvalidPayload) return error;
+    throw error;
   }
 }
 

@@ -7,6 +7,7 @@ import { InvalidPayload } from "../../src/job/errors.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { Crontab, defineJob, startServer } from "../../src/mod.ts";
 import { cancelBatch } from "../../src/store/ops/batches.ts";
+import { StoreError } from "../../src/store/port/errors.ts";
 import { Bench } from "../support/bench.ts";
 import { FakeClock } from "../support/clock.ts";
 import { until } from "../support/eventually.ts";
@@ -72,6 +73,37 @@ Deno.test("closing a batch twice is an error that names it, in this program and 
     await assertRejects(() => batch.close(), BatchError, `Cannot close batch "${batch.id}": it is already closed`);
     await client.batches.close(batch.id); // Its reply may have been lost: not an error.
     await assertRejects(() => client.batches.close("none"), BatchError, `Cannot close batch "none": it doesn't exist`);
+  }));
+
+Deno.test("a job that is added while its batch is being closed is rejected: nothing would report its loss", () =>
+  withClient(async (client) => {
+    const batch = await client.batches.open({});
+    const closing = batch.close();
+    await assertRejects(() => batch.add("Import", [1]), BatchError, "it is closed");
+    await closing;
+    assertEquals((await client.batches.get(batch.id))!.total, 0);
+  }));
+
+Deno.test("a batch that the store failed to close is closed by a second call", () =>
+  withClient(async (_client, store) => {
+    let failures = 0;
+    const { jobs } = store;
+    const batches = {
+      create: store.batches.create,
+      read: store.batches.read,
+      tend: store.batches.tend,
+      close: (...args: Parameters<Store["batches"]["close"]>) =>
+        ++failures === 1
+          ? Promise.reject(new StoreError("unavailable", "The store is down"))
+          : store.batches.close(...args),
+    };
+    const client = new Client({ store: { jobs, batches }, onUnregistered: () => {} });
+    const batch = await client.batches.open({});
+    await assertRejects(() => batch.close(), StoreError, "The store is down");
+    await batch.add("Import", [1]);
+    await batch.close();
+    const { total, closedAt } = (await client.batches.get(batch.id))!;
+    assertEquals([total, closedAt !== undefined], [1, true]);
   }));
 
 Deno.test("waiting for a batch ends when it is closed, not while it is open and has no pending members", () => {
