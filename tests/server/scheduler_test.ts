@@ -246,6 +246,31 @@ Deno.test("scheduler: a new definition is stored although a run is decided at th
   assertEquals(await queued(store), [1]);
 });
 
+Deno.test("scheduler: entries that are read again while one is being written are stored at once", async () => {
+  for (const isFirst of [true, false]) {
+    await using lab = new Lab();
+    const store = await lab.open();
+    const { scheduler } = lab.process(store, [
+      minutely({ every: "1d", anchor: new Date(NOON + MINUTE).toISOString() }),
+    ]);
+    if (!isFirst) await scheduler.step();
+    await lab.clock.advance(MINUTE);
+    const write = store.cron.write.bind(store.cron);
+    store.cron.write = async (writes: readonly CronWrite[]) => {
+      store.cron.write = write;
+      carry(scheduler, [minutely({ class: "Fresh" })]);
+      return await write(writes);
+    };
+    await scheduler.step(); // the first definition, or a run
+    assertEquals(await classOf(store), "Act");
+    await scheduler.step();
+    assertEquals(await classOf(store), "Fresh");
+    await lab.clock.advance(MINUTE);
+    await scheduler.step();
+    assertEquals((await queued(store)).at(-1), 2);
+  }
+});
+
 Deno.test("scheduler: a changed schedule keeps the due runs of the old one, and begins at the change", async () => {
   await using lab = new Lab();
   const store = await lab.open();

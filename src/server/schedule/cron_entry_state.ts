@@ -53,8 +53,8 @@ export type EntryEvent =
   | { readonly kind: "found"; readonly definition: string }
   /** The store doesn't have it. `at`: on the monotonic clock. */
   | { readonly kind: "missing"; readonly at: number }
-  /** The own definition was written. */
-  | { readonly kind: "defined" }
+  /** A definition of this worker was written; if the configuration was read again meanwhile, an earlier one. */
+  | { readonly kind: "defined"; readonly definition: string }
   /** It is due at this time, by the store's clock. */
   | { readonly kind: "scheduled"; readonly next: number }
   /** Others decide on it. */
@@ -66,17 +66,22 @@ export type EntryEvent =
 export function transition(state: EntryState, event: EntryEvent): EntryState {
   switch (event.kind) {
     case "configured":
-      return { ...state, own: event.own, isUnwritten: true, isRemoved: false };
+      return {
+        ...state,
+        own: event.own,
+        isUnwritten: true,
+        isStored: state.isStored && state.own?.text === event.own.text,
+        isRemoved: false,
+      };
     case "unconfigured":
       return { ...state, own: undefined, isUnwritten: false, isStored: false, isRemoved: true };
-    case "found": {
+    case "found":
+    case "defined": {
       const isStored = state.own?.text === event.definition;
       return { ...state, isStored, isUnwritten: state.isUnwritten && !isStored, missingSince: undefined };
     }
     case "missing":
       return { ...state, isStored: false, next: undefined, missingSince: state.missingSince ?? event.at };
-    case "defined":
-      return { ...state, isStored: true, isUnwritten: false, missingSince: undefined };
     case "scheduled":
       return { ...state, next: event.next };
     case "ignored":

@@ -46,19 +46,27 @@ const MINE = own("Mine");
 const THEIRS = own("Theirs").text;
 const ADDED = definitionText(entry("Added"), "runtime");
 const configured: EntryEvent = { kind: "configured", own: MINE };
+const defined: EntryEvent = { kind: "defined", definition: MINE.text };
 const found = (definition: string): EntryEvent => ({ kind: "found", definition });
 
 Deno.test("a new definition replaces the stored one once, and later gives way to a newer one of others", () => {
   const first = after(configured, found(THEIRS));
   assertEquals(actionFor(first, stored(THEIRS), 0), { kind: "define", own: MINE });
-  const written = after(configured, found(THEIRS), { kind: "defined" });
+  const written = after(configured, found(THEIRS), defined);
   assertEquals([written.isStored, written.isUnwritten], [true, false]);
   const replaced = transition(written, found(THEIRS));
   assertEquals(actionFor(replaced, stored(THEIRS), 0).kind, "decide");
 });
 
+Deno.test("a definition that is configured while an earlier one is being written is written next", () => {
+  const newer = own("Newer");
+  const both = after(configured, found(MINE.text), { kind: "configured", own: newer }, defined);
+  assertEquals([both.isStored, both.isUnwritten], [false, true]);
+  assertEquals(actionFor(both, stored(MINE.text), 0), { kind: "define", own: newer });
+});
+
 Deno.test("a definition that no worker has had for a while gives way to an own one", () => {
-  const replaced = after(configured, { kind: "defined" }, found(THEIRS));
+  const replaced = after(configured, defined, found(THEIRS));
   assertEquals(actionFor(replaced, stored(THEIRS), LOADED_TTL_MS).kind, "decide");
   assertEquals(actionFor(replaced, stored(THEIRS), LOADED_TTL_MS + 1), { kind: "define", own: MINE });
 });
@@ -79,14 +87,14 @@ Deno.test("a missing entry is written if it is new, or when it has been missing 
   const at = 5_000;
   const missing: EntryEvent = { kind: "missing", at };
   assertEquals(definitionOfMissing(after(configured, missing), at), MINE);
-  const known = after(configured, { kind: "defined" }, missing, { kind: "missing", at: at + 60_000 });
+  const known = after(configured, defined, missing, { kind: "missing", at: at + 60_000 });
   assertEquals(definitionOfMissing(known, at + LOADED_TTL_MS - 1), undefined);
   assertEquals(definitionOfMissing(known, at + LOADED_TTL_MS), MINE);
   assertEquals(definitionOfMissing(after(missing), at + LOADED_TTL_MS), undefined);
 });
 
 Deno.test("an entry that leaves the configuration is to be removed until it has been, or is configured again", () => {
-  const left = after(configured, { kind: "defined" }, { kind: "unconfigured" });
+  const left = after(configured, defined, { kind: "unconfigured" });
   assertEquals([left.isRemoved, left.isStored, isForgettable(left)], [true, false, false]);
   assertEquals(isForgettable(transition(left, { kind: "removed" })), true);
   const again = transition(left, configured);

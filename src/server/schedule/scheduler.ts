@@ -179,10 +179,12 @@ export class Scheduler implements LoopBody<number> {
     return true;
   }
 
-  /** Returns whether an entry has to be read: it has changed, this worker may take it over, or no worker has had it for long. */
+  /** Returns whether an entry has to be read: it has changed, this worker has another definition, or no worker has had it for long. */
   #concerns({ name, version, seenAt }: CronSurvey["entries"][number], now: number): boolean {
     if (this.#versions.get(name) !== version || now - seenAt > FORGOTTEN_MS) return true;
     const state = this.#entries.get(name);
+    // The version may be of a write that the worker began before it read its configuration again.
+    if (state?.isUnwritten) return true;
     return state?.own !== undefined && !state.isStored && now - seenAt > LOADED_TTL_MS;
   }
 
@@ -319,7 +321,7 @@ export class Scheduler implements LoopBody<number> {
     const { store, log, report } = this.#options;
     this.#schedule(definition, next);
     if (write?.definition !== undefined && definition.source === "config") {
-      this.#apply(name, { kind: "defined" });
+      this.#apply(name, { kind: "defined", definition: write.definition });
       log.info(write.version === 0 ? "Cron entry defined" : "Cron entry changed", { entry: name });
     }
     report.records(name, records);
