@@ -109,8 +109,8 @@ export function plan(entry: Planned, state: CronState | undefined, now: number):
     now,
   });
   const decided = considered === state.considered ? state : { ...state, considered };
-  // The due runs of the old schedule are decided before the new schedule begins.
-  const isDone = due.length < MAX_DUE;
+  // The due runs of the old schedule are decided before the new schedule begins. The old one may have ended with them.
+  const isDone = (openSchedule(state.schedule).next(considered) ?? Infinity) > until;
   return { ...planWithout(changed && isDone ? changeSchedule(decided, entry.schedule, until) : decided), due, missed };
 }
 

@@ -195,6 +195,23 @@ Deno.test("plan: a changed schedule waits until the runs of the old one are deci
   assertEquals(second.state, { schedule: HOURLY, considered: now });
 });
 
+Deno.test("plan: a changed schedule begins after the last runs of the old one, however many those are", () => {
+  for (const count of [MAX_DUE - 1, MAX_DUE, MAX_DUE + 1, 2 * MAX_DUE]) {
+    const end = NOON + count * SECOND;
+    const old = { everyMs: SECOND, anchor: 0, end };
+    const fresh = entry({ everyMs: MINUTE, anchor: 0 }, "all", DAY);
+    const now = end + 10 * MINUTE;
+    let planned = plan(fresh, { ...considered(old, NOON), changedAt: end }, now);
+    let due = planned.due.length;
+    while (planned.next !== undefined && planned.next <= now) {
+      planned = plan(fresh, planned.state, now);
+      due += planned.due.length;
+    }
+    const runs = between(openSchedule(fresh.schedule), end, now, Infinity).length;
+    assertEquals([due, planned.state.schedule], [count + runs, fresh.schedule], `${count} runs`);
+  }
+});
+
 Deno.test("plan: counts missed runs up to MAX_COUNTED", () => {
   const every: ScheduleSpec = { everyMs: SECOND, anchor: 0 };
   const { due, missed } = plan(entry(every), considered(every, NOON - 3_650 * DAY), NOON);
