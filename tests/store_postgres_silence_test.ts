@@ -1,5 +1,6 @@
 /**
- * PostgreSQL behind lines that die silently, and behind something that accepts a login and closes the connection.
+ * PostgreSQL behind lines that die silently, and behind something that accepts a login and closes the connection. And a client that is
+ * closed while it is in use.
  *
  * @module
  */
@@ -46,6 +47,28 @@ Deno.test("a silent line is replaced, even if a silence takes longer to notice t
   // The lines of all four are dead.
   assertEquals((await other.transaction("3 AS three", (_, first) => Promise.resolve(first))).three, 3);
   await Promise.all(clients.map((client) => client.close()));
+});
+
+Deno.test("a closed client runs no transaction that waited for a connection", async () => {
+  const options = { waitMs: 10_000, idleTimeoutMs: 60_000, replyTimeoutMs: 60_000 };
+  const client = await Client.create(parseAddress(postgres.url()), options);
+  const gate = Promise.withResolvers<void>();
+  let begun = 0;
+  const transact = () =>
+    client.transaction("1 AS one", async () => {
+      begun++;
+      await gate.promise;
+    });
+  const running = Array.from({ length: 4 }, transact);
+  await until(() => begun === 4, () => "all connections are in use");
+  const waiting = assertRejects(transact, StoreError, "has been closed");
+  await client.close();
+  await waiting;
+  gate.resolve();
+  await Promise.all(running);
+  assertEquals(begun, 4);
+  // Waits for the connections that were in use.
+  await client.close();
 });
 
 Deno.test("a silent line takes no worker offline", async () => {

@@ -182,10 +182,17 @@ export class Client {
     run: (query: Query, first: Row) => Promise<T>,
     { isolation = "READ COMMITTED", marks, replyTimeoutMs }: TransactionOptions,
   ): Promise<T> {
-    const sessions = this.#sessions;
-    const session = await sessions.open(replyTimeoutMs).catch((error) => {
-      throw failureOf(error) === "unknown" ? new NotCommitted(error) : error;
-    });
+    let sessions = this.#sessions;
+    const open = () =>
+      sessions.open(replyTimeoutMs).catch((error) => {
+        throw failureOf(error) === "unknown" ? new NotCommitted(error) : error;
+      });
+    let session = await open();
+    for (; session === undefined; session = await open()) {
+      if (this.#closing.signal.aborted) throw this.#closed();
+      // Those that it waited for were left.
+      sessions = this.#sessions;
+    }
     // The lines of the free sessions have probably died with this one.
     const onSilence = () => this.#leaveSessions(sessions);
     const answered = <R>(what: (connection: Pool) => PromiseLike<R>) =>
@@ -259,6 +266,10 @@ export class Client {
     await Promise.all([this.#pool.end({ timeout: 1 }).catch(() => {}), this.#sessions.close(), ...this.#left]);
   }
 
+  #closed(): StoreError {
+    return new StoreError("unavailable", `Store "${this.address.shown}" has been closed`);
+  }
+
   async #attempt<T>(run: () => Promise<T>, isRepeatable: boolean): Promise<T> {
     const { waitMs } = this.#options;
     const { signal } = this.#closing;
@@ -270,7 +281,7 @@ export class Client {
     for (;;) {
       const pool = this.#pool;
       try {
-        if (signal.aborted) throw new StoreError("unavailable", `Store "${this.address.shown}" has been closed`);
+        if (signal.aborted) throw this.#closed();
         const result = await run();
         this.#noteUp();
         return result;

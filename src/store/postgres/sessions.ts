@@ -50,14 +50,18 @@ export class Sessions {
     this.#most = most;
   }
 
-  /** Returns a connected session, as soon as one is free. A new one fails if it isn't connected within `timeoutMs`. */
-  async open(timeoutMs?: number): Promise<Session> {
-    while (this.#free.length === 0 && this.#count >= this.#most) {
+  /**
+   * Returns a connected session, as soon as one is free; undefined if they are closed. A new one fails if it isn't connected within
+   * `timeoutMs`.
+   */
+  async open(timeoutMs?: number): Promise<Session | undefined> {
+    while (!this.#isClosed && this.#free.length === 0 && this.#count >= this.#most) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
+    if (this.#isClosed) return undefined;
     const one = this.#free.pop() ?? await this.#connect(timeoutMs);
     // Without a turn in between: it is connected.
-    const connection = one.isLost ? undefined : await one.pool.reserve();
+    const connection = one.isLost || this.#isClosed ? undefined : await one.pool.reserve();
     if (connection === undefined) {
       this.#end(one);
       return await this.open(timeoutMs);
@@ -74,9 +78,10 @@ export class Sessions {
     };
   }
 
-  /** Closes those that are free; the others when they are released. */
+  /** Closes those that are free; the others when they are released. Nothing waits for one any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const wake of this.#waiting.splice(0)) wake();
     for (const one of this.#free.splice(0)) this.#end(one);
     await Promise.all(this.#ends);
   }

@@ -28,7 +28,7 @@ interface Watched {
 export class FileGuard {
   readonly #path: string;
   readonly #clock: Clock;
-  readonly #files: readonly Watched[];
+  #files: readonly Watched[];
   #checkedAt: number;
   #gone: StoreError | undefined;
 
@@ -57,6 +57,11 @@ export class FileGuard {
       this.#gone = this.#findProblem();
     }
     if (this.#gone) throw this.#gone;
+  }
+
+  /** Ends the checks: the database is closed, which deletes its log. */
+  stop(): void {
+    this.#files = [];
   }
 
   /** Returns whether another file is now in the place of one of them. */

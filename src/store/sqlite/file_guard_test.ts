@@ -91,3 +91,12 @@ Deno.test("check covers the log and its index, also next to the target of a symb
     }
   }
 });
+
+Deno.test("check looks no more at the files of a closed database, whose log is deleted with the end of its last connection", async () => {
+  await using t = await lab();
+  await Deno.rename(t.path, `${t.path}.old`);
+  t.file.stop();
+  await t.clock.advance(1_000);
+  t.file.check();
+  await Deno.rename(`${t.path}.old`, t.path);
+});

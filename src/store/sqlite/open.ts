@@ -97,7 +97,10 @@ const leftOpen: DatabaseSync[] = [];
  */
 function closeDatabase(database: DatabaseSync, file: FileGuard): void {
   if (file.isReplaced()) leftOpen.push(database);
-  else database.close();
+  else {
+    file.stop();
+    database.close();
+  }
 }
 
 /**
