@@ -643,7 +643,10 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     const waiting = `{"state":"waiting","until":9999999999999,"since":1,"kind":"wait","key":"k"}`;
     const done = `{"state":"succeeded","since":1,"ended":2,"kind":"wait","key":"k","value":1}`;
     const put = (a: string, b: string) =>
-      to.transfer.put("step", [{ jid: jid(1), steps: [{ name: "a", record: a }, { name: "b", record: b }] }]);
+      to.transfer.put("step", [{
+        ...{ jid: jid(1), receives: true },
+        steps: [{ name: "a", record: a }, { name: "b", record: b }],
+      }]);
     await put(waiting, done);
     await put(done, waiting);
     assertEquals((await to.steps.read(jid(1))).map(({ name, record }) => [name, record]).sort(), [

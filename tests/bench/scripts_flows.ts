@@ -239,7 +239,7 @@ async function importWaits(redis: Redis): Promise<void> {
 
 async function importSteps({ store }: Pick<Redis, "store">, jid: string, record = DONE): Promise<void> {
   const steps = Array.from({ length: STEPS }, (_, i) => ({ name: `step-${i}`, record }));
-  await store.transfer.put("step", [{ jid, steps }]);
+  await store.transfer.put("step", [{ jid, steps, receives: true }]);
 }
 
 /** A queue with 1,000 groups of one job each, all of which have limits. */

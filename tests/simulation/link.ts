@@ -133,6 +133,7 @@ export class Link {
     const fault = this.faultOf(label);
     const lateMs = fault === "late" ? this.lateness() : 0;
     const arrives = this.#arrives = Math.max(this.#arrives, world.time + this.travel() + lateMs);
+    world.arrivedBy = Math.max(world.arrivedBy, arrives);
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     world.at(arrives, undefined, async () => {
       if (fault === "lost before" || this.isCut) {

@@ -71,6 +71,8 @@ export class Simulation {
     if (!await this.#go(world.time + STOP_MS, () => left() === 0)) {
       world.fail("a worker stops", `${left()} still run ${STOP_MS / 1_000} s after their stop`);
     }
+    // A worker that waits no longer for a slow reply has ended.
+    await this.#go(world.arrivedBy, () => false);
     await this.#endCancelled();
     if (model.streams.hasAny) await this.#within("reader", (store) => model.streams.judge(store));
     const { jobs } = await ground.look();

@@ -47,6 +47,8 @@ export class World {
   time = 0;
   /** The latest call that is late has arrived by then. */
   lateUntil = 0;
+  /** The calls under way have arrived by then. */
+  arrivedBy = 0;
   /** Events performed so far. */
   events = 0;
   /** The lines of the log, if it is kept. */

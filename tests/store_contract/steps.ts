@@ -132,8 +132,8 @@ export const steps: Cases = {
       assertEquals((await t.store.jobs.promote(10)).moved, 1);
     },
 
-  "a dead job receives no signal, and waits for it again once it is retried": async (open) => {
-    for (const way of ["kill", "bury"] as const) {
+  "a dead job receives no signal, and takes the one that was kept for it once it is retried": async (open) => {
+    for (const [way, ttlMs] of [["kill", HOUR_MS], ["bury", HOUR_MS], ["bury", 0]] as const) {
       await using t = await open();
       const lease = await running(t);
       await t.store.steps.wait(lease, waitFor("k"));
@@ -145,13 +145,15 @@ export const steps: Cases = {
         const [asleep] = await entries(t.store, { in: "scheduled" });
         assertEquals(await t.store.jobs.edit([asleep!.ref], "kill"), 1);
       }
-      const signal = { key: "k", data: "1", ttlMs: HOUR_MS };
+      const signal = { key: "k", data: "1", ttlMs };
       assertEquals(await t.store.steps.signal(signal), {}, way);
       const [dead] = await entries(t.store, { in: "dead" });
       await t.store.jobs.edit([dead!.ref], "requeue");
       const again = await leased(t.store, lease.worker);
-      await t.store.steps.wait(again, waitFor("k"));
-      assertEquals(await t.store.steps.signal(signal), { reached: jid(1) }, way);
+      const { state } = readStep("approval", (await t.store.steps.wait(again, waitFor("k")))!.record);
+      assertEquals(state, ttlMs > 0 ? "succeeded" : "waiting", way);
+      if (ttlMs > 0) await t.store.steps.wait(again, { ...waitFor("k"), name: "second" });
+      assertEquals(await t.store.steps.signal({ ...signal, data: "2" }), { reached: jid(1) }, way);
     }
   },
 

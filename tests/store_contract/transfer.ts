@@ -4,6 +4,8 @@
  * @module
  */
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { readStep } from "../../src/job/step.ts";
+import type { StoredStep } from "../../src/store/port/steps.ts";
 import type { RowKind, TransferRows } from "../../src/store/admin/transfer.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import type { Store } from "../../src/store/admin/store.ts";
@@ -43,7 +45,10 @@ const NODE = {
 /** A row of each kind. */
 const ROWS: TransferRows = {
   job: row(1),
-  step: { jid: jid(1), steps: [{ name: "s", record: `{"state":"succeeded","since":1,"ended":2,"kind":"step"}` }] },
+  step: {
+    ...{ jid: jid(1), receives: true },
+    steps: [{ name: "s", record: `{"state":"succeeded","since":1,"ended":2,"kind":"step"}` }],
+  },
   stream: { jid: jid(1), parts: [{ last: 1, run: 1, attempt: 1, body: "[1]" }] },
   batch: BATCH,
   node: { flow: "b", columns: NODE },
@@ -60,6 +65,7 @@ const WRONG: readonly [kind: RowKind, change: Record<string, unknown>, error: st
   ["job", { unique: { key: "k", jid: "j", ttlMs: "1h" } }, `job.unique.ttlMs is "1h", expected a number`],
   ["job", { debounce: { key: "k", jid: "j" } }, "job.debounce.firstAt is missing"],
   ["step", { steps: [{ name: "s", record: "{}" }, { name: "t", record: 7 }] }, "step.steps.record is 7"],
+  ["step", { receives: 1 }, "step.receives is 1, expected a boolean"],
   ["stream", { parts: [{ last: 1, run: 1, attempt: 1 }] }, "stream.parts.body is missing"],
   ["batch", { spec: "{" }, `batch.spec is "{", expected the JSON of a batch`],
   ["batch", { spec: `{"callbacks":{"success":{}}}` }, "expected the JSON of a batch"],
@@ -75,6 +81,12 @@ const WRONG: readonly [kind: RowKind, change: Record<string, unknown>, error: st
   ["once", { leftMs: "1" }, `once.leftMs is "1", expected a number`],
   ["key", { key: 7 }, "key.key is 7, expected a string"],
 ];
+
+/** A step that waits for a signal. */
+const WAITS: StoredStep = {
+  name: "w",
+  record: `{"state":"waiting","until":9999999999999,"since":1,"kind":"wait","key":"k"}`,
+};
 
 /** Returns everything that the rows can put into a store. */
 async function contents(store: Store): Promise<unknown[]> {
@@ -104,6 +116,33 @@ export const transfer: Cases = {
     }
     for (const kind of Object.keys(ROWS) as RowKind[]) await t.store.transfer.put(kind, [ROWS[kind]], "import");
     assertEquals((await contents(t.store)).length, 9, "the valid ones are stored");
+  },
+
+  "a wait of a job that is dead, or comes later than its steps, receives no signal": async (open) => {
+    await using t = await open();
+    const step = (receives: boolean) => t.store.transfer.put("step", [{ jid: jid(1), steps: [WAITS], receives }]);
+    const signal = (data: string) => t.store.steps.signal({ key: "k", data, ttlMs: HOUR_MS });
+    // It was retried at the source, and has died again.
+    await step(true);
+    await step(false);
+    assertEquals(await signal("1"), {});
+    assertEquals((await t.store.steps.read(jid(1))).map(({ record }) => record), [WAITS.record]);
+  },
+
+  "a signal that came before the job that waits for it ends its wait, and the job is due": async (open) => {
+    await using t = await open();
+    assertEquals(await t.store.steps.signal({ key: "k", data: "7", ttlMs: HOUR_MS }), {});
+    // Its child comes first, and brings the steps.
+    for (const receives of [false, true]) {
+      await t.store.transfer.put("step", [{ jid: jid(1), steps: [WAITS], receives }]);
+    }
+    const [{ record }] = await t.store.steps.read(jid(1)) as [StoredStep];
+    const { state, value } = readStep(WAITS.name, record);
+    assertEquals([state, value], ["succeeded", 7]);
+    const payload = job(1).payload.replace(/}$/, `,"has_steps":true}`);
+    await t.store.transfer.put("job", [{ ...row(1), payload, place: { in: "scheduled" }, at: t.now() + HOUR_MS }], "b");
+    assertEquals((await t.store.jobs.promote(10)).moved, 1);
+    assertEquals(await t.store.steps.signal({ key: "k", data: "8", ttlMs: HOUR_MS }), {});
   },
 
   "stores a batch of jobs once, and another batch of equal jobs again": async (open) => {

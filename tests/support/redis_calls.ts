@@ -197,7 +197,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
   ],
   importSteps: [
-    call("jobs:steps:j", `0 j 2 w {"state":"succeeded"} v ${WAITING}`, ASLEEP),
+    call("jobs:steps:j", `0 j 1 2 w {"state":"succeeded"} v ${WAITING}`, ASLEEP),
   ],
   importStream: [call("jobs:stream:j", "2 1 1 1 [1] 3 2 1 [2,3]", [])],
   importThrottles: [call("", "0 2 t 1000 1 0 j u 1000 1 0 j", [])],

@@ -36,6 +36,8 @@ export interface StepsRow {
   readonly jid: string;
   /** Its steps, in order. */
   readonly steps: readonly StoredStep[];
+  /** Whether signals reach it from now on: not if it is dead, or comes later than its steps. */
+  readonly receives: boolean;
 }
 
 /** A part of the stream of a job that hasn't ended. */

@@ -23,6 +23,7 @@ export function is(expected: string, test: (value: unknown) => boolean): Check {
 
 export const text = is("a string", (value) => typeof value === "string");
 export const number = is("a number", Number.isFinite);
+export const boolean = is("a boolean", (value) => typeof value === "boolean");
 export const json = is("JSON", isJson);
 
 export function oneOf(...texts: readonly string[]): Check {

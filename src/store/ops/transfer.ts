@@ -15,7 +15,7 @@ import type {
 } from "../admin/transfer.ts";
 import { BATCH_COLUMNS } from "./batch_record.ts";
 import { NODE_COLUMNS } from "./flow_record.ts";
-import { type Check, fields, list, number, oneOf, optional, text } from "./row_checks.ts";
+import { boolean, type Check, fields, list, number, oneOf, optional, text } from "./row_checks.ts";
 
 /** The part of an adapter. */
 export interface Transfer {
@@ -53,7 +53,7 @@ const CHECKS: { readonly [Kind in RowKind]: Check } = {
     unique: optional(fields({ key: text, jid: text, ttlMs: number })),
     debounce: optional(fields({ key: text, jid: text, firstAt: number })),
   }),
-  step: fields({ jid: text, steps: list(fields({ name: text, record: text })) }),
+  step: fields({ jid: text, steps: list(fields({ name: text, record: text })), receives: boolean }),
   stream: fields({ jid: text, parts: list(fields({ last: number, run: number, attempt: number, body: text })) }),
   batch: fields(BATCH_COLUMNS),
   node: fields({ flow: text, columns: fields(NODE_COLUMNS) }),

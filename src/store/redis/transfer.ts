@@ -102,9 +102,15 @@ export function transferPart(context: Context): TransferStore {
         await client.run(SCRIPTS.importJobs, { ...head, jobs });
       },
       step: (rows) =>
-        Promise.all(rows.map(({ jid, steps }) => {
+        Promise.all(rows.map(({ jid, steps, receives }) => {
           const imported = steps.map(({ name, record }) => ({ name, record }));
-          return client.run(SCRIPTS.importSteps, { steps: keys.stepsKey(jid), now: offset(), jid, imported });
+          return client.run(SCRIPTS.importSteps, {
+            steps: keys.stepsKey(jid),
+            now: offset(),
+            jid,
+            receives: receives ? 1 : 0,
+            imported,
+          });
         })),
       stream: (rows) =>
         Promise.all(rows.map(({ jid, parts }) => {

@@ -82,6 +82,15 @@ export function* joinWaiting({ key, jid, name, until }: WaitRow): Body<void> {
   );
 }
 
+/** Takes the oldest signal that is kept for a key. Returns its JSON text; undefined without one. Lock the key before. */
+export function* takeKept(key: string, now: number): Body<string | undefined> {
+  const [kept] = yield query(
+    "DELETE FROM signal WHERE id = (SELECT min(id) FROM signal WHERE key = ?1 AND expires > ?2) RETURNING data",
+    [key, now],
+  );
+  return kept?.data as string | undefined;
+}
+
 /** A job that is dead receives no signal. If it is retried, its wait joins those of its key again. */
 export function* leaveWaiting(jid: string | null): Body<void> {
   yield query("DELETE FROM step_wait WHERE jid = ?1", [jid]);

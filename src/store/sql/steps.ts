@@ -17,7 +17,7 @@ import {
 } from "../port/steps.ts";
 import { type Body, type Engine, lock, query } from "./body.ts";
 import { readWaits } from "./step_waits.ts";
-import { answerStep, endStep, findStep, joinWaiting, makeDue } from "./step_rows.ts";
+import { answerStep, endStep, findStep, joinWaiting, makeDue, takeKept } from "./step_rows.ts";
 
 /** Expired signals that each new one deletes at most. More are deleted than arrive. */
 const MAX_SWEPT = 2;
@@ -53,8 +53,17 @@ function* waitFor(
   const until = waitsUntil(present);
   if (until === undefined) return { record: present, leftMs: 0 };
   if (until > now) {
-    // The job was dead, and has been retried.
-    if (wait.key !== undefined) yield* joinWaiting({ key: wait.key, jid: lease.jid, name, until });
+    // The job may have been dead, and was retried: a signal of that time is kept.
+    if (wait.key !== undefined) {
+      yield lock(`signal:${wait.key}`);
+      const kept = yield* takeKept(wait.key, now);
+      if (kept !== undefined) {
+        const record = endedRecord(present, now, `"value":${kept}`);
+        yield* endStep(lease.jid, name, record);
+        return { record, leftMs: 0 };
+      }
+      yield* joinWaiting({ key: wait.key, jid: lease.jid, name, until });
+    }
     return { record: present, leftMs: until - now };
   }
   const record = passedRecord(present, now);
@@ -74,12 +83,9 @@ function* begin(
   // The step of a child that has begun is gone: an operator has deleted it since the attempt read it, or since this call ran and its
   // reply was lost. Stored again, it would wait for a child that may have ended. The job is due, and begins another child.
   if (child === undefined ? isChild(waiting) : yield* isPushed(child.jid)) return { record: waiting, leftMs: forMs };
-  const [kept] = key === undefined ? [] : yield query(
-    "DELETE FROM signal WHERE id = (SELECT min(id) FROM signal WHERE key = ?1 AND expires > ?2) RETURNING data",
-    [key, now],
-  );
+  const kept = key === undefined ? undefined : yield* takeKept(key, now);
   if (kept !== undefined) {
-    const record = endedRecord(waiting, now, `"value":${kept.data}`);
+    const record = endedRecord(waiting, now, `"value":${kept}`);
     yield* put(jid, { name, record });
     return { record, leftMs: 0 };
   }

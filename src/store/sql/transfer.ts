@@ -4,7 +4,7 @@
  * @module
  */
 import { getField } from "../../job/raw.ts";
-import { readStepHead, waitsUntil } from "../../job/step.ts";
+import { endedRecord, readStepHead, waitsUntil } from "../../job/step.ts";
 import {
   type AnnouncedBatch,
   type Columns,
@@ -30,7 +30,7 @@ import * as jobRows from "./job_rows.ts";
 import * as keys from "./push_keys.ts";
 import { add, idOf } from "./queue_rows.ts";
 import { importStream } from "./streams.ts";
-import { endStep, joinWaiting, sleepLock, stepRecord, takeWake } from "./step_rows.ts";
+import { endStep, joinWaiting, leaveWaiting, makeDue, sleepLock, stepRecord, takeKept, takeWake } from "./step_rows.ts";
 
 const NODES_PER_PAGE = 100;
 const ONCE_KEYS_PER_PAGE = 500;
@@ -201,18 +201,25 @@ function* putJob(engine: Engine, { place, payload, at, unique, debounce }: JobRo
   }
 }
 
-function* putSteps({ jid, steps }: StepsRow): Body<void> {
+function* putSteps({ jid, steps, receives }: StepsRow, now: number): Body<void> {
   yield lock(`steps:${jid}`);
+  if (!receives) yield* leaveWaiting(jid);
   for (const { name, record } of steps) {
     const until = waitsUntil(record);
     const present = yield* stepRecord(jid, name);
-    if (present !== undefined) {
-      if (until === undefined && waitsUntil(present) !== undefined) yield* endStep(jid, name, record);
-      continue;
-    }
-    yield query("INSERT INTO step (jid, name, record) VALUES (?1, ?2, ?3)", [jid, name, record]);
+    if (present === undefined) {
+      yield query("INSERT INTO step (jid, name, record) VALUES (?1, ?2, ?3)", [jid, name, record]);
+    } else if (waitsUntil(present) === undefined) continue;
+    else if (until === undefined) yield* endStep(jid, name, record);
     const key = until === undefined ? undefined : readStepHead(name, record, Infinity).key;
-    if (key !== undefined) yield* joinWaiting({ key, jid, name, until: until! });
+    if (key === undefined || !receives) continue;
+    yield lock(`signal:${key}`);
+    const kept = yield* takeKept(key, now);
+    if (kept === undefined) yield* joinWaiting({ key, jid, name, until: until! });
+    else {
+      yield* endStep(jid, name, endedRecord(record, now, `"value":${kept}`));
+      yield* makeDue(jid, now);
+    }
   }
 }
 

@@ -63,6 +63,7 @@ export class SimulatedLine implements Line {
     const fault = this.#link.faultOf(label);
     const lateMs = fault === "late" ? this.#link.lateness() : 0;
     this.#arrives = Math.max(this.#arrives, world.time + this.#link.travel() + lateMs);
+    world.arrivedBy = Math.max(world.arrivedBy, this.#arrives);
     world.at(this.#arrives, undefined, () => {
       if (this.#start !== this.#server.starts) {
         return world.note(`${this.#machine.name} ${label} for a server that has ended`);

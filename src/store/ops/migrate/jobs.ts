@@ -71,14 +71,20 @@ export async function migrateBatch(
  * the wait of the parent, not the parent.
  */
 async function copySteps(from: Store, to: Store, rows: readonly JobRow[]): Promise<void> {
-  const jids = new Set(rows.flatMap(({ payload }) => [
-    ...(payload.includes(`"${STEPS_FIELD}"`) ? [getField(payload, "jid")] : []),
-    ...(payload.includes('"parent"') ? [(getField(payload, "parent") as { jid?: unknown } | null)?.jid] : []),
-  ]));
+  const alive = new Set<unknown>();
+  const jids = new Set<unknown>();
+  for (const { payload, place } of rows) {
+    const parent = payload.includes('"parent"') ? getField(payload, "parent") as { jid?: unknown } | null : undefined;
+    jids.add(parent?.jid);
+    if (!payload.includes(`"${STEPS_FIELD}"`)) continue;
+    const jid = getField(payload, "jid");
+    jids.add(jid);
+    if (place.in !== "dead") alive.add(jid);
+  }
   for (const jid of jids) {
     if (typeof jid !== "string") continue;
     const steps = await from.steps.read(jid);
-    if (steps.length > 0) await to.transfer.put("step", [{ jid, steps }]);
+    if (steps.length > 0) await to.transfer.put("step", [{ jid, steps, receives: alive.has(jid) }]);
     let page = await from.streams.read(jid, 0);
     while (page !== undefined && !page.ended && page.parts.length > 0) {
       await to.transfer.put("stream", [{ jid, parts: page.parts }]);

@@ -85,6 +85,16 @@ local function joinWaiting(now, jid, name, key, forMs)
   apart(listWaiting, now, member, now + forMs)
 end
 
+-- Takes the oldest signal that is kept for a key. Returns its JSON text, or nil.
+local function takeKept(now, key)
+  local kept = redis.call('LPOP', 'jobs:signals:' .. key)
+  while kept do
+    local expires, data = string.match(kept, '^(%d+) (.*)$')
+    if expires and tonumber(expires) > now then return data end
+    kept = redis.call('LPOP', 'jobs:signals:' .. key)
+  end
+end
+
 -- Does nothing if the record isn't that of a wait for a signal.
 local function leaveWaiting(jid, name, record)
   if kindOf(record) ~= 'wait' or not string.match(record, WAITING) then return end
@@ -258,7 +268,9 @@ if present then
   local untilMs = tonumber((string.match(present, WAITING)))
   if not untilMs then return { present, '0' } end
   if untilMs > now then
-    -- The job was dead, and has been retried.
+    -- The job may have been dead, and was retried: a signal of that time is kept.
+    local kept = key ~= '' and takeKept(now, key)
+    if kept then return { endWait(now, jid, name, present, '"value":' .. kept, 'succeeded'), '0' } end
     if key ~= '' then joinWaiting(now, jid, name, key, untilMs - now) end
     return { present, string.format('%.0f', untilMs - now) }
   end
@@ -282,15 +294,11 @@ local waiting = string.format('{"state":"waiting","until":%.0f,"since":%.0f', no
 local hasBegun = kindOf(waiting) == 'child' and (queue == '' or call('EXISTS', done) == 1)
 if hasBegun then return { waiting, string.format('%.0f', forMs) } end
 if key ~= '' then
-  local kept = call('LPOP', 'jobs:signals:' .. key)
-  while kept do
-    local expires, data = string.match(kept, '^(%d+) (.*)$')
-    if expires and tonumber(expires) > now then
-      local ended = endedRecord(waiting, now, '"value":' .. data, 'succeeded')
-      call('HSET', steps, name, ended)
-      return { ended, '0' }
-    end
-    kept = call('LPOP', 'jobs:signals:' .. key)
+  local kept = takeKept(now, key)
+  if kept then
+    local ended = endedRecord(waiting, now, '"value":' .. kept, 'succeeded')
+    call('HSET', steps, name, ended)
+    return { ended, '0' }
   end
   joinWaiting(now, jid, name, key, forMs)
 end

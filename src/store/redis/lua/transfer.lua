@@ -106,27 +106,34 @@ end
 if due then redis.pcall('PUBLISH', 'jobs:wake', 'due') end
 return #jobs
 
---- script importSteps(steps; now, jid, imported[name, record]): job steps
--- Imports the steps of a job of another store, except those that exist already. A wait that has ended there since it was first
+--- script importSteps(steps; now, jid, receives, imported[name, record]): job steps
+-- Imports the steps of a job of another store, except those that have ended here. A wait that has ended there since it was first
 -- imported ends here, too.
 --
 -- steps    jobs:steps:JID
+-- receives "1" if signals reach the job from now on, else "0"
 -- O(N) for N steps
 
 local call = redis.call
+if receives == '0' then leaveAllWaiting(jid) end
 for _, step in ipairs(imported) do
   local name, record = step.name, step.record
   local waits = string.match(record, WAITING)
   local present = call('HGET', steps, name)
-  if not present or not waits and string.match(present, WAITING) then
+  if not present or string.match(present, WAITING) then
     if present and not waits then
       leaveWaiting(jid, name, present)
       apart(uncountWait, present)
     end
-    call('HSET', steps, name, record)
-    if waits then apart(countWait, now, record) end
-    local key = waits and recordIn(record).key
-    if type(key) == 'string' then apart(joinWaiting, now, jid, name, key, math.max(0, waits - now)) end
+    if not present or not waits then call('HSET', steps, name, record) end
+    if waits and not present then apart(countWait, now, record) end
+    local key = waits and receives == '1' and recordIn(record).key
+    local kept = type(key) == 'string' and apart(takeKept, now, key)
+    if kept then
+      finishWait(now, jid, name, '"value":' .. kept, 'succeeded')
+    elseif type(key) == 'string' then
+      apart(joinWaiting, now, jid, name, key, math.max(0, waits - now))
+    end
   end
 end
 
