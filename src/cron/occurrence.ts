@@ -27,7 +27,7 @@ export interface CronRecord {
   /**
    * - `enqueued`: its job was enqueued.
    * - `waiting`: it waits until the previous job has ended.
-   * - `skipped`: the previous job hadn't ended, or the job could not be built (`reason`).
+   * - `skipped`: the previous job hadn't ended, or the job could not be built, or the entry was paused (`reason`).
    * - `replaced`: a later run took its place before it was enqueued.
    * - `missed`: it was decided too late. Stands for `count` runs from `first` to `scheduledAt`.
    * - `manual`: it was enqueued by hand.
@@ -78,7 +78,8 @@ export function decideRuns(input: DecisionInput): Decision {
   const { overlap, plan, now } = input;
   const decider = new OverlapDecider(input);
   if (plan.missed) decider.records.push(missedRecord(plan.missed, now));
-  if (overlap === "replace") decider.admitLatest(plan.due);
+  if (plan.state.paused) decider.skipWaiting(overlap);
+  else if (overlap === "replace") decider.admitLatest(plan.due);
   else decider.admit(plan.due, overlap);
   const { jobs, records, waiting, blocker } = decider;
   return {
@@ -114,7 +115,7 @@ class OverlapDecider {
     for (const at of due) {
       if (isFree()) this.#enqueue(at);
       else if (overlap === "queue-one" && this.waiting === undefined) this.#wait(at);
-      else this.#record("skipped", at, this.blocker);
+      else this.#record("skipped", at, { jid: this.blocker });
     }
   }
 
@@ -131,20 +132,32 @@ class OverlapDecider {
     } else if (latest !== this.waiting) this.#wait(latest);
   }
 
+  /** Skips the run that waits if its turn comes while the entry is paused: no run is enqueued then, and none is caught up. */
+  skipWaiting(overlap: Overlap): void {
+    if (this.waiting === undefined || overlap !== "allow" && this.blocker !== undefined) return;
+    this.#record("skipped", this.waiting, { reason: "the entry was paused when the previous job ended" });
+    this.waiting = undefined;
+  }
+
   #enqueue(at: number): void {
     const { name, now, newJid } = this.#input;
     this.blocker = newJid();
     this.jobs.push({ jid: this.blocker, occurrence: occurrenceAt(name, at, now) });
-    this.#record("enqueued", at, this.blocker);
+    this.#record("enqueued", at, { jid: this.blocker });
   }
 
   #wait(at: number): void {
     this.waiting = at;
-    this.#record("waiting", at, this.blocker);
+    this.#record("waiting", at, { jid: this.blocker });
   }
 
-  #record(outcome: CronRecord["outcome"], scheduledAt: number, jid?: string): void {
-    this.records.push({ outcome, scheduledAt, decidedAt: this.#input.now, ...(jid !== undefined && { jid }) });
+  #record(
+    outcome: CronRecord["outcome"],
+    scheduledAt: number,
+    { jid, reason }: { readonly jid?: string | undefined; readonly reason?: string } = {},
+  ): void {
+    const about = { ...(jid !== undefined && { jid }), ...(reason !== undefined && { reason }) };
+    this.records.push({ outcome, scheduledAt, decidedAt: this.#input.now, ...about });
   }
 }
 

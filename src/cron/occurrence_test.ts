@@ -134,6 +134,21 @@ Deno.test("decideRuns never enqueues a second job of an entry that must not over
   }
 });
 
+Deno.test("decideRuns skips a waiting run of a paused entry when the previous job has ended, not before", () => {
+  const state: CronState = { schedule: SCHEDULE, considered: NOW, waiting: NOW - 1, paused: true };
+  const plan: Plan = { due: [], missed: undefined, state, next: undefined };
+  for (const overlap of ["queue-one", "replace"] as const) {
+    const decide = (live?: string) => decideRuns({ name: "beat", overlap, plan, live, now: NOW, newJid: () => "a" });
+    assertEquals([decide("x").state, decide("x").records], [state, []]);
+    const { jobs, records, state: { waiting } } = decide();
+    assertEquals([jobs, waiting, records.map(({ outcome, scheduledAt }) => [outcome, scheduledAt])], [
+      [],
+      undefined,
+      [["skipped", NOW - 1]],
+    ]);
+  }
+});
+
 Deno.test("decideRuns gives a job its run: name, time in UTC, lateness by the store's clock", () => {
   const [job] = decided("allow", { due: [-2.5] }).jobs;
   assertEquals(job, {

@@ -189,6 +189,29 @@ Deno.test("scheduler: queue-one enqueues the waiting run as soon as the previous
   assertEquals(await outcomes(store), ["enqueued", "skipped", "waiting", "enqueued"]);
 });
 
+Deno.test("scheduler: a run that waits isn't enqueued while the entry is paused", async () => {
+  await using lab = new Lab();
+  const store = await lab.open();
+  const { scheduler } = lab.process(store, [minutely({ overlap: "queue-one" })]);
+  const crontab = new Crontab({ store, client: new Client({ store, clock: lab.clock }), clock: lab.clock });
+  const run = async () => {
+    await lab.clock.advance(MINUTE);
+    await scheduler.step();
+  };
+  await scheduler.step();
+  await run();
+  await run();
+  assertEquals(await outcomes(store), ["waiting", "enqueued"]);
+  await crontab.pause("a");
+  await run();
+  await finish(store);
+  await run();
+  assertEquals([await queued(store), await outcomes(store)], [[], ["skipped", "waiting", "enqueued"]]);
+  await crontab.resume("a");
+  await run();
+  assertEquals(await queued(store), [5], "the next run after the pause");
+});
+
 Deno.test("scheduler: replace cancels the previous job, and then enqueues the latest run", async () => {
   await using lab = new Lab();
   const store = await lab.open();
