@@ -1,6 +1,9 @@
 /** Several processes that serve the dashboard of one store behind one name, and several dashboards on one host. */
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { Client } from "../../src/client/client.ts";
+import { SESSION_CHECK_MS } from "../../src/web/auth/session_watch.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
+import { until } from "../support/eventually.ts";
 import { onBothStores, openSite, PATIENT, quickSecret, type Site, Visitor } from "./site.ts";
 
 const ANN = `ann:operator:${quickSecret("correct horse")}`;
@@ -41,6 +44,46 @@ onBothStores("a session and a form of one process hold in every other, and so do
   assertEquals((await first.visit("/queues")).status, 303);
   await using restarted = replicaOf(site);
   assertEquals((await at(restarted, first).visit("/queues")).status, 303);
+}, { users: [ANN] });
+
+/** Opens a stream of a visitor in one process. */
+async function follow(web: Web, { cookies }: Visitor, path: string): Promise<{ hasEnded: boolean }> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const { status, body } = await web.handle(
+    new Request(`http://localhost${path}`, { headers: { cookie } }),
+    "127.0.0.1",
+  );
+  assertEquals(status, 200);
+  const stream = { hasEnded: false };
+  void body!.pipeTo(new WritableStream()).finally(() => stream.hasEnded = true);
+  return stream;
+}
+
+onBothStores("streams end with their session, also if it expires or another process ends it", async (site) => {
+  let lateMs = 0;
+  const clock = {
+    ...PATIENT,
+    now: () => PATIENT.now() + lateMs,
+    sleep: (ms: number, signal?: AbortSignal) => PATIENT.sleep(ms === SESSION_CHECK_MS ? 10 : ms, signal),
+  };
+  await using here = replicaOf(site, { clock });
+  await using other = replicaOf(site, { clock });
+  const jid = await new Client({ store: site.store }).push({ class: "Try", args: [] });
+  const open = async (visitor: Visitor) => {
+    const paths = ["/events", `/api/v1/jobs/${jid}/stream`];
+    return await Promise.all([here, other].flatMap((web) => paths.map((path) => follow(web, visitor, path))));
+  };
+  const haveEnded = (streams: readonly { readonly hasEnded: boolean }[]) => streams.map(({ hasEnded }) => hasEnded);
+  const [leaving, staying] = [new Visitor(here, "127.0.0.1"), new Visitor(here, "127.0.0.1")];
+  await logIn(leaving);
+  await logIn(staying);
+  const [left, stayed] = [await open(leaving), await open(staying)];
+  await leaving.submit("/logout", {});
+  await until(() => haveEnded(left).every(Boolean), () => `the end of all: ${haveEnded(left)}`);
+  assertEquals(haveEnded(stayed), [false, false, false, false]);
+  // A session lasts 12 hours.
+  lateMs = 12 * 3_600_001;
+  await until(() => haveEnded(stayed).every(Boolean), () => `the end of all: ${haveEnded(stayed)}`);
 }, { users: [ANN] });
 
 Deno.test("a form without a login holds in every process", async () => {

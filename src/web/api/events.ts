@@ -54,7 +54,7 @@ async function respond(c: Context<WebEnv>, services: Services): Promise<ApiAnswe
         yield texts.join("");
       }
     };
-    return { value: undefined, response: eventStreams.respond(c.req.raw, c.get("visitor").address, read) };
+    return { value: undefined, response: eventStreams.respond(c.req.raw, c.get("visitor"), read) };
   }
   await store.events.keep(READER_KEEP_MS);
   const limit = Math.min(Number(c.req.query("limit") ?? MAX_PAGE_EVENTS), MAX_PAGE_EVENTS);

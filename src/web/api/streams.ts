@@ -45,7 +45,7 @@ async function respond(c: Context<WebEnv>, services: Services): Promise<Response
   if (page?.ended && page.parts.length === 0 && c.req.header("last-event-id") !== undefined) {
     return new Response(null, { status: 204 });
   }
-  return eventStreams.respond(c.req.raw, c.get("visitor").address, async function* (signal) {
+  return eventStreams.respond(c.req.raw, c.get("visitor"), async function* (signal) {
     for await (const items of followStream(store, jid, { clock, after, signal })) {
       if (items.length > 0) yield items.map((item) => textOf(item, services)).join("");
     }

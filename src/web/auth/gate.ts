@@ -16,7 +16,7 @@ import type { Clock } from "../../clock.ts";
 import type { SessionStore } from "../../store/admin/sessions.ts";
 import { Accounts, type User } from "./accounts.ts";
 import { Attempts } from "./attempts.ts";
-import { Sessions } from "./sessions.ts";
+import { type Session, Sessions } from "./sessions.ts";
 
 export interface GateOptions {
   /** Accounts, `NAME:ROLE:SECRET` each. */
@@ -55,7 +55,7 @@ export interface Visitor extends User {
   /** The token that the visitor's forms carry. */
   readonly formToken: string;
   /** The session; only with `by: "cookie"`. */
-  readonly session?: string;
+  readonly session?: Session;
 }
 
 /** A visitor; or the refusal of a request without valid credentials, or after too many failures. */
@@ -120,12 +120,12 @@ export class Gate {
   /** Authenticates a request; `peer` is the address at the other end of the connection. */
   async admit(c: Context, peer: string): Promise<Admission> {
     const address = this.addressOf(c, peer);
-    const visitor = async (user: User, by: Visitor["by"], session?: string): Promise<Visitor> => ({
+    const visitor = async (user: User, by: Visitor["by"], session?: Session): Promise<Visitor> => ({
       ...user,
       role: this.#options.readOnly && user.role === "operator" ? "reader" : user.role,
       address,
       by,
-      formToken: await this.sessions.formToken(session ?? `${by}:${user.name}`),
+      formToken: await this.sessions.formToken(session?.id ?? `${by}:${user.name}`),
       ...(session === undefined ? {} : { session }),
     });
     if (this.open) return await visitor({ name: "local", role: "operator" }, "open");
@@ -141,7 +141,7 @@ export class Gate {
     const session = cookie === undefined ? undefined : await this.sessions.read(cookie, (name) => this.stampOf(name));
     const user = session && this.#accounts.named(session.name);
     // A program has no session: it would evade the bounds of its role.
-    return user && allows("visit", user.role) ? await visitor(user, "cookie", session.id) : { refused: "unknown" };
+    return user && allows("visit", user.role) ? await visitor(user, "cookie", session) : { refused: "unknown" };
   }
 
   /** Logs in with a name and a password, or with a token and no name. */

@@ -68,9 +68,9 @@ export function loginRoutes(app: Hono<WebEnv>, services: Services): void {
 }
 
 export async function logOut(c: Context<WebEnv>, services: Services): Promise<Response> {
-  const { name, session } = c.get("visitor");
+  const { session } = c.get("visitor");
   const { sessions } = services.gate;
-  if (session !== undefined) await sessions.end({ name, id: session });
+  if (session !== undefined) await sessions.end(session);
   deleteCookie(c, await sessions.cookieName(), { path: services.prefix || "/" });
   return c.redirect(`${services.prefix}/login`, 303);
 }

@@ -9,11 +9,14 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { SessionStore } from "../../store/admin/sessions.ts";
 import { equal } from "./accounts.ts";
+import { SessionWatch } from "./session_watch.ts";
 
 export interface Session {
   /** The account. */
   readonly name: string;
   readonly id: string;
+  /** In epoch milliseconds. */
+  readonly expiresAt: number;
 }
 
 const SESSION_MS = 12 * 3_600_000;
@@ -24,6 +27,7 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #store: SessionStore;
   readonly #prefix: string;
+  readonly #watch: SessionWatch<Session>;
   #key: { readonly value: string; readonly until: number } | undefined;
 
   /**
@@ -34,6 +38,7 @@ export class Sessions {
     this.#clock = clock;
     this.#store = store;
     this.#prefix = prefix;
+    this.#watch = new SessionWatch(clock, (session) => this.#isLive(session));
   }
 
   /** Returns the name of the cookie. Dashboards of other stores, or with another prefix, on the same host have other names. */
@@ -65,18 +70,31 @@ export class Sessions {
     const [id = "", until, encoded = ""] = text.split("~");
     const name = decoded(encoded);
     if (!equal(await this.#sign("session", `${text}~${stampOf(name)}`), cookie.slice(end + 1))) return undefined;
-    if (this.#clock.now() > Number(until)) return undefined;
-    return await this.#store.isLive(name, stored(id)) ? { id, name } : undefined;
+    const session = { id, name, expiresAt: Number(until) };
+    return await this.#isLive(session) ? session : undefined;
   }
 
   /** Ends a session before it expires. */
   async end({ name, id }: Session): Promise<void> {
     await this.#store.keep({ user: name, id: stored(id), expiresAt: 0, ttlMs: 0 });
+    this.#watch.end(id);
+  }
+
+  /**
+   * Calls `end` at once when a session is ended here, and soon after it has expired or was ended by another process. The returned function
+   * stops that.
+   */
+  follow(session: Session, end: () => void): () => void {
+    return this.#watch.follow(session, end);
   }
 
   /** Returns the token for the forms of a session, or of a user without one. */
   formToken(owner: string): Promise<string> {
     return this.#sign("form", owner);
+  }
+
+  async #isLive({ id, name, expiresAt }: Session): Promise<boolean> {
+    return this.#clock.now() <= expiresAt && await this.#store.isLive(name, stored(id));
   }
 
   async #sign(purpose: string, text: string): Promise<string> {

@@ -5,6 +5,8 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
+import type { Visitor } from "../auth/gate.ts";
+import type { Sessions } from "../auth/sessions.ts";
 import { HttpError } from "./body.ts";
 
 /** Streams of all clients, and of one address. */
@@ -26,29 +28,35 @@ export function eventText(event: { readonly id?: number; readonly name?: string;
   return `${lines.join("\n")}\n\n`;
 }
 
+/** The part of a visitor on which its streams depend. */
+export type StreamVisitor = Pick<Visitor, "address" | "session">;
+
 /** The open streams. */
 export class EventStreams {
   readonly #clock: Clock;
+  readonly #sessions: Pick<Sessions, "follow">;
   readonly #open = new Set<AbortController>();
   readonly #perAddress = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  /** @param sessions end their streams */
+  constructor(clock: Clock, sessions: Pick<Sessions, "follow">) {
     this.#clock = clock;
+    this.#sessions = sessions;
   }
 
   /**
    * Returns a response that is a stream.
    *
-   * @param address the visitor's
-   * @param read yields texts of events; its signal aborts when the client has left, or the server stops
+   * @param visitor whose session bounds the stream, if it has one
+   * @param read yields texts of events; its signal aborts when the client has left, the session has ended, or the server stops
    * @throws {HttpError} if too many streams are open, in total or from this address
    */
   respond(
     { method, signal }: Request,
-    address: string,
+    visitor: StreamVisitor,
     read: (signal: AbortSignal) => AsyncGenerator<string>,
   ): Response {
-    const body = method === "HEAD" || signal.aborted ? null : this.#stream(address, read);
+    const body = method === "HEAD" || signal.aborted ? null : this.#stream(visitor, read);
     return new Response(body, {
       headers: {
         "content-type": "text/event-stream",
@@ -63,7 +71,10 @@ export class EventStreams {
     for (const stop of this.#open) stop.abort();
   }
 
-  #stream(address: string, read: (signal: AbortSignal) => AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  #stream(
+    { address, session }: StreamVisitor,
+    read: (signal: AbortSignal) => AsyncGenerator<string>,
+  ): ReadableStream<Uint8Array> {
     const others = this.#perAddress.get(address) ?? 0;
     if (this.#open.size >= MAX_STREAMS || others >= MAX_STREAMS_PER_ADDRESS) {
       throw new HttpError(503, `Too many event streams are open: at most ${MAX_STREAMS_PER_ADDRESS} from one address`);
@@ -71,6 +82,10 @@ export class EventStreams {
     const stop = new AbortController();
     this.#open.add(stop);
     this.#perAddress.set(address, others + 1);
+    if (session !== undefined) {
+      const unfollow = this.#sessions.follow(session, () => stop.abort());
+      stop.signal.addEventListener("abort", unfollow);
+    }
     const events = read(stop.signal);
     const encoder = new TextEncoder();
     let next: Promise<IteratorResult<string>> | undefined;

@@ -3,7 +3,7 @@ import { systemClock } from "../../clock.ts";
 import { EventStreams } from "./event_streams.ts";
 
 Deno.test("a reader that doesn't read lets at most one event be read ahead", async () => {
-  const streams = new EventStreams(systemClock);
+  const streams = new EventStreams(systemClock, { follow: () => () => {} });
   let made = 0;
   async function* events() {
     for (;;) {
@@ -11,7 +11,7 @@ Deno.test("a reader that doesn't read lets at most one event be read ahead", asy
       yield `id: ${++made}\n\n`;
     }
   }
-  const { body } = streams.respond(new Request("http://localhost/"), "127.0.0.1", events);
+  const { body } = streams.respond(new Request("http://localhost/"), { address: "127.0.0.1" }, events);
   const reader = body!.getReader();
   for (let i = 0; i < 3; i++) await reader.read();
   for (let i = 0; i < 50; i++) await systemClock.turn();

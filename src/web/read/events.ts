@@ -16,7 +16,7 @@ export function eventStream(services: Services, c: Context<WebEnv>): Response {
   const { method, signal } = c.req.raw;
   let stream: ReadableStream<Uint8Array> | null = null;
   try {
-    if (method !== "HEAD" && !signal.aborted) stream = services.feed.watch(c.get("visitor").address);
+    if (method !== "HEAD" && !signal.aborted) stream = services.feed.watch(c.get("visitor"));
   } catch (error) {
     throw new HttpError(503, (error as Error).message);
   }

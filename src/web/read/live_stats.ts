@@ -10,6 +10,8 @@ import type { Sample } from "../../operator/alerts/alert.ts";
 import type { AdminStore, Stats } from "../../store/admin/admin.ts";
 import type { SeriesStore } from "../../store/port/series.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
+import type { Sessions } from "../auth/sessions.ts";
+import type { StreamVisitor } from "../http/event_streams.ts";
 import { countsOf } from "./counts.ts";
 
 export const WATCHED_INTERVAL_MS = 2_000;
@@ -32,6 +34,7 @@ export class LiveStats {
   readonly #store: LiveStatsStore;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #sessions: Pick<Sessions, "follow">;
   readonly #watchers = new Set<(stats: Stats, sample: Sample) => void>();
   readonly #enders = new Set<() => void>();
   /** Watchers by address. */
@@ -43,11 +46,16 @@ export class LiveStats {
   /** The last minute, since the epoch, for which the queues were recorded. */
   #recordedMinute = -1;
 
-  /** Reads nothing before {@linkcode start}. */
-  constructor(store: LiveStatsStore, clock: Clock, log: Log) {
+  /**
+   * Reads nothing before {@linkcode start}.
+   *
+   * @param sessions end their streams
+   */
+  constructor(store: LiveStatsStore, clock: Clock, log: Log, sessions: Pick<Sessions, "follow">) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
+    this.#sessions = sessions;
   }
 
   /** The latest samples, oldest first. */
@@ -82,12 +90,11 @@ export class LiveStats {
   }
 
   /**
-   * Returns a stream of server-sent events, which ends when its reader cancels or on {@linkcode close}.
+   * Returns a stream of server-sent events, which ends when its reader cancels, with the visitor's session, or on {@linkcode close}.
    *
-   * @param address the visitor's
    * @throws {RangeError} if too many pages watch, in total or from this address
    */
-  watch(address: string): ReadableStream<Uint8Array> {
+  watch({ address, session }: StreamVisitor): ReadableStream<Uint8Array> {
     const others = this.#perAddress.get(address) ?? 0;
     if (this.#watchers.size >= MAX_WATCHERS) throw new RangeError("Too many pages follow live updates");
     if (others >= MAX_WATCHERS_PER_ADDRESS) {
@@ -96,6 +103,7 @@ export class LiveStats {
     this.#perAddress.set(address, others + 1);
     const encoder = new TextEncoder();
     let stop = () => {};
+    let unfollow = () => {};
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
         const send = (stats: Stats, sample: Sample) => {
@@ -111,11 +119,13 @@ export class LiveStats {
         stop = () => {
           if (!this.#watchers.delete(send)) return;
           this.#enders.delete(end);
+          unfollow();
           this.#leave(address);
         };
         controller.enqueue(encoder.encode("retry: 3000\n\n"));
         this.#watchers.add(send);
         this.#enders.add(end);
+        if (session !== undefined) unfollow = this.#sessions.follow(session, end);
         this.#wake.abort();
       },
       cancel: () => stop(),

@@ -35,7 +35,7 @@ Deno.test("records depth and latency of each queue once a minute", async () => {
       },
     },
   };
-  const live = new LiveStats(store, clock, logger("web", clock));
+  const live = new LiveStats(store, clock, logger("web", clock), { follow: () => () => {} });
   await live.step();
   clock.advance(59_000);
   await live.step();
