@@ -13,7 +13,7 @@ import { type Log, logger } from "../log/log.ts";
 import { Announcer } from "../server/work/announcer.ts";
 import type { Store } from "../store/admin/store.ts";
 import type { GivenJob, Program, Shown, ShownJob } from "./program.ts";
-import { GatewayClosed, LateRegistration, TooManyWorkers, UnknownWorker } from "./refusals.ts";
+import { ForeignWorker, GatewayClosed, LateRegistration, TooManyWorkers, UnknownWorker } from "./refusals.ts";
 import { RemoteWorker } from "./remote_worker.ts";
 import { SharedWatch } from "./shared_watch.ts";
 
@@ -61,6 +61,7 @@ export class Gateway implements AsyncDisposable {
    * @throws {HandlerError} if an option of a class is invalid
    * @throws {StoreError} if the store doesn't accept the worker
    * @throws {TooManyWorkers}
+   * @throws {ForeignWorker} while another user's worker has the ID
    * @throws {LateRegistration}
    * @throws {GatewayClosed}
    */
@@ -69,7 +70,12 @@ export class Gateway implements AsyncDisposable {
     const { registration } = shown;
     for (let starting; (starting = this.#starting.get(id));) await starting.catch(() => {});
     const before = this.#workers.get(id);
-    if (registration !== undefined && before?.registration !== undefined && before.program.owner === owner) {
+    if (before !== undefined && before.program.owner !== owner) {
+      throw new ForeignWorker(
+        `Worker "${id}" is another user's; expected the token that registered it, or another nonce`,
+      );
+    }
+    if (registration !== undefined && before?.registration !== undefined) {
       if (registration === before.registration) return before;
       if (registration < before.registration) {
         throw new LateRegistration(`Worker "${id}" has registered again since; expected a number above the last one`);

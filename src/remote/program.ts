@@ -13,7 +13,7 @@ import type { AbortName } from "./remote_job.ts";
 /** The description of a program, by itself. */
 export interface Program {
   readonly id: string;
-  /** The user whose token it has; undefined without users. No other user may speak for it. */
+  /** The user whose token or password it has; undefined without users. No other user may speak for it. */
   readonly owner?: string;
   readonly hostname: string;
   readonly pid: number;

@@ -10,6 +10,11 @@ export class UnknownWorker extends Error {
   override readonly name = "UnknownWorker";
 }
 
+/** Another user has registered the worker. */
+export class ForeignWorker extends Error {
+  override readonly name = "ForeignWorker";
+}
+
 /** This process has as many workers as it may have. */
 export class TooManyWorkers extends Error {
   override readonly name = "TooManyWorkers";

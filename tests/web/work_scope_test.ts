@@ -148,3 +148,26 @@ onBothStores("a role that is limited to classes performs and pushes no others", 
   const { error } = await limited.send("step", { worker, token: jobs[0].token, ...child });
   assertEquals([error?.code, error?.message], ["forbidden", "This token may push only Report, Mail"]);
 });
+
+onBothStores("a worker belongs to the user that registered it, until it ends", async ({ store }) => {
+  const other = newToken();
+  await using server = new WorkServer(store, { users: [`w:work:${secret}`, `x:work:${other.secret}`] });
+  const send = (verb: string, body: object, by = token) => server.send(verb, body, undefined, by);
+  const jid = await new Client({ store }).push({ class: "Try", args: [] });
+  const { worker } = await send("register", { ...REGISTRATION, registration: 1 });
+  const { jobs: [job] } = await send("take", { worker, take: 1, limit: 1, wait: 30 });
+  assertEquals(job.jid, jid);
+  for (const registration of [undefined, 1, 2]) {
+    const { error } = await send("register", { ...REGISTRATION, registration }, other.token);
+    assertEquals(error, {
+      code: "forbidden",
+      message: `Worker "${worker}" is another user's; expected the token that registered it, or another nonce`,
+      field: "nonce",
+    });
+  }
+  const outcomes = [{ token: job.token, end: "succeeded" }];
+  assertEquals((await send("settle", { worker, outcomes }, other.token)).error?.code, "not_found");
+  assertEquals(await send("settle", { worker, outcomes }), { lost: [] });
+  await send("deregister", { worker });
+  assertEquals((await send("register", { ...REGISTRATION, registration: 1 }, other.token)).worker, worker);
+});

@@ -14,7 +14,13 @@ import { Refused } from "../../operator/actions/action.ts";
 import { checkQueueScope } from "../../operator/actions/scope.ts";
 import { object, schemaOf, type Shape, type TypeOf } from "../../operator/shapes/shape.ts";
 import type { Gateway } from "../../remote/gateway.ts";
-import { GatewayClosed, LateRegistration, TooManyWorkers, UnknownWorker } from "../../remote/refusals.ts";
+import {
+  ForeignWorker,
+  GatewayClosed,
+  LateRegistration,
+  TooManyWorkers,
+  UnknownWorker,
+} from "../../remote/refusals.ts";
 import type { UseRequest } from "../../remote/remote_step.ts";
 import type { RemoteWorker } from "../../remote/remote_worker.ts";
 import type { Visitor } from "../auth/gate.ts";
@@ -188,6 +194,7 @@ function refuse(error: unknown): never {
   if (error instanceof TooManyWorkers || error instanceof GatewayClosed) {
     throw new Refused("unavailable", error.message);
   }
+  if (error instanceof ForeignWorker) throw new Refused("forbidden", error.message, { field: "nonce" });
   if (error instanceof LateRegistration) throw new HttpError(409, error.message, "registration");
   throw error;
 }
@@ -236,7 +243,7 @@ function checkChunk(chunk: unknown, at: string): void {
 
 /** A visitor without a login has no name. */
 function ownerOf({ by, name }: Visitor): { readonly owner?: string } {
-  return by === "token" ? { owner: name } : {};
+  return by === "open" ? {} : { owner: name };
 }
 
 /**
