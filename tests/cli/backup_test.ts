@@ -1,6 +1,7 @@
 /** `jobs backup` and `jobs restore`, while a worker uses the store. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
+import { replaceBackup } from "../../src/store/sqlite/backup.ts";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
@@ -215,10 +216,47 @@ Deno.test("a restore leaves the copy of one that runs at the same time alone", a
     await other.lock(true);
     const { code, stderr } = await on(bench, "restore", "copy.db", "--yes");
     assertEquals(code, 1);
-    assertMatch(stderr, /^jobs: Another restore in the folder of "[^"]+" is running: wait for its end\n$/);
+    assertMatch(stderr, /^jobs: Another restore or backup in the folder of "[^"]+" is running: wait for its end\n$/);
     assertEquals(await Deno.readTextFile(`${bench.folder}/jobs.db.restoring`), "of the other one");
   }
   // That of a killed one is removed.
   assertEquals((await on(bench, "restore", "copy.db", "--yes")).code, 0);
   assertEquals(await files(bench, "jobs.db.restoring"), []);
+});
+
+Deno.test("--replace removes the copies that killed backups of its file have left, and not that of a running one", async () => {
+  await using bench = await Bench.open();
+  await bench.push("A", [1]);
+  const copy = (file: string) => `${file}.${crypto.randomUUID()}.new`;
+  const left = [copy("copy.db"), `${copy("copy.db")}-journal`];
+  const others = [copy("other.db"), copy("copy.db.2"), "copy.db.new"];
+  for (const name of [...left, ...others]) await Deno.writeTextFile(`${bench.folder}/${name}`, "of another one");
+  const files = async () => (await Array.fromAsync(Deno.readDir(bench.folder))).map(({ name }) => name);
+  const kept = async () => (await files()).filter((name) => name.includes(".new")).sort();
+  {
+    using running = await Deno.open(bench.folder);
+    await running.lock(false);
+    assertEquals((await on(bench, "backup", "copy.db", "--replace")).code, 0);
+    assertEquals(await kept(), [...left, ...others].sort());
+  }
+  assertEquals((await on(bench, "backup", "copy.db", "--replace")).code, 0);
+  assertEquals(await kept(), [...others].sort());
+});
+
+Deno.test("a backup that replaces another one lets none that runs at the same time remove its copy", async () => {
+  await using bench = await Bench.open();
+  const [store, target] = [`${bench.folder}/jobs.db`, `${bench.folder}/copy.db`];
+  await bench.push("A", [1]);
+  const [isWriting, end] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+  const slow = replaceBackup(store, target, async (copy) => {
+    await Deno.writeTextFile(copy, "slow");
+    isWriting.resolve(copy);
+    await end.promise;
+  });
+  const copy = await isWriting.promise;
+  assertEquals((await on(bench, "backup", "copy.db", "--replace")).code, 0);
+  assertEquals(await Deno.readTextFile(copy), "slow");
+  end.resolve();
+  await slow;
+  assertEquals(await Deno.readTextFile(target), "slow");
 });

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError } from "../port/errors.ts";
@@ -94,7 +94,7 @@ export async function lockFolder(file: string): Promise<Disposable> {
   // Some file systems lock no folder.
   if (await folder.tryLock(true).catch(() => true)) return folder;
   folder.close();
-  throw new StoreError("locked", `Another restore in the folder of "${file}" is running: wait for its end`);
+  throw new StoreError("locked", `Another restore or backup in the folder of "${file}" is running: wait for its end`);
 }
 
 /** Resolves a link to the path of its file. A path that doesn't exist stays unchanged. */
@@ -139,6 +139,7 @@ export async function replaceBackup<T>(path: string, file: string, write: (targe
   const target = await realFile(file);
   const before = await Deno.stat(target).catch(() => undefined);
   if (before !== undefined) await checkReplaceable(path, file, target);
+  using _lock = await shareFolder(target);
   // A unique name: a backup that runs at the same time writes to another file.
   const copy = `${target}.${crypto.randomUUID()}.new`;
   try {
@@ -151,6 +152,35 @@ export async function replaceBackup<T>(path: string, file: string, write: (targe
   } catch (error) {
     await removeDatabase(copy);
     throw error;
+  }
+}
+
+const COPY = /^\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.new(?:-wal|-shm|-journal)?$/;
+
+/**
+ * Removes the copies of `target` that killed backups have left, unless a backup or a restore in its folder is running: a copy may be that
+ * one's. Then keeps others from doing so, until disposed or until this process ends.
+ */
+async function shareFolder(target: string): Promise<Disposable | undefined> {
+  // Writing the backup reports why a folder can't be used.
+  const folder = await Deno.open(dirname(target)).catch(() => undefined);
+  try {
+    if (await folder?.tryLock(true)) {
+      await removeLeftCopies(target);
+      await folder!.unlock();
+    }
+    await folder?.lock(false);
+  } catch {
+    // Some file systems lock no folder: there, copies stay.
+  }
+  return folder;
+}
+
+async function removeLeftCopies(target: string): Promise<void> {
+  const [folder, name] = [dirname(target), basename(target)];
+  for await (const { name: other, isFile } of Deno.readDir(folder)) {
+    if (!isFile || !other.startsWith(name) || !COPY.test(other.slice(name.length))) continue;
+    await Deno.remove(join(folder, other)).catch(() => {});
   }
 }
 
