@@ -15,6 +15,7 @@ import { limitSet, limitUse, raiseLimit } from "./limits.ts";
 import { canIsolate, startAdvice } from "./runtimes.ts";
 import { shellWord } from "./shell.ts";
 import { DEFAULT_EXAMPLE } from "./signals.ts";
+import { processText } from "./processes.ts";
 import { stallCure, stallText } from "./stalls.ts";
 import type { ProcessState } from "../processes.ts";
 import type { LastSet } from "../store/admin/audit.ts";
@@ -95,8 +96,9 @@ function whyStalled({ payload, worker }: Entry, { workers, now, runTimes, proces
   if (at.length > 0 && at.every(({ alive }) => !alive)) return ["Its worker is offline: another one rescues it."];
   const state = processes?.get(worker ?? "");
   if (state !== undefined) {
-    const what = state === "ended" ? "has ended without a stop" : "is stopped by a signal";
-    return [`The process of its worker ${what}: another worker rescues the job once the heartbeat has lapsed.`];
+    return [
+      `The process of its worker ${processText(state)}: another worker rescues the job once the heartbeat has lapsed.`,
+    ];
   }
   const jid = parsePayload(payload)?.jid;
   const stalls = stallsOf(at).filter((stall) => stall.is === "blocked" || stall.jid === jid);

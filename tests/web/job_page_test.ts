@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { bury, onBothStores, push, workerRecord } from "./site.ts";
+import { processKey } from "../../src/processes.ts";
 import type { RunningJobRecord } from "../../src/store/port/workers.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { keepRecord } from "../support/records.ts";
@@ -277,3 +278,21 @@ onBothStores("a traced job links to its trace, by an ID that can't change the li
   assertEquals(await linkIn("e1"), `https://traces.example/t/${trace}`);
   assertEquals(await linkIn("d2"), undefined);
 }, { traceUrl: "https://traces.example/t/{traceId}" });
+
+onBothStores(
+  "a cancel tells that the process of the job's worker has ended, before and after",
+  async ({ store, visitor }) => {
+    await push(store, "r1");
+    // No process started then.
+    const worker = workerRecord("web1:7:abc", { pid: Deno.pid, processKey: `${processKey()}0` });
+    await store.workers.heartbeat(worker, MINUTE_MS);
+    await store.jobs.take({ queues: ["default"], limit: 1, worker: worker.id });
+    const why = "the process of worker web1:7:abc has ended without a stop: " +
+      "its cancelled jobs end once its heartbeat has lapsed.";
+    const someone = visitor();
+    const asked = await someone.submit("/jobs/cancel", { jid: "r1" }, "/jobs/r1");
+    assertStringIncludes(asked.text, "Its worker can&#39;t abort it: " + why);
+    const done = await someone.submit("/jobs/cancel", { jid: "r1", confirmed: "yes" }, "/jobs/r1");
+    assertStringIncludes(done.text, `Cancelling r1: ${why}`);
+  },
+);

@@ -14,6 +14,7 @@ import { type All, select, type Selected, windowsOf } from "../../operator/actio
 import { isEmptyFilter } from "../../operator/query/filter.ts";
 import { stallsOf } from "../../store/ops/stalls.ts";
 import { number } from "../../text/format.ts";
+import { cancelText } from "../../text/processes.ts";
 import { stallCure, stallText } from "../../text/stalls.ts";
 import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
 import { Interrupted, UsageError } from "../terminal/errors.ts";
@@ -199,8 +200,7 @@ async function reportAborted(
   const workers = await store.workers.list();
   const states = endedProcesses(workers.filter(({ id }) => before.some(({ worker }) => worker === id)));
   for (const [id, state] of states) {
-    const what = state === "ended" ? "has ended without a stop" : "is stopped by a signal";
-    printError(`jobs: the process of worker ${id} ${what}: its cancelled jobs end once its heartbeat has lapsed`);
+    printError(`jobs: ${cancelText(id, state)}`);
   }
   const running = before.filter(({ worker }) => worker !== undefined && !states.has(worker)).length;
   const left = states.size === 0 ? count : running;

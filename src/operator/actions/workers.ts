@@ -6,6 +6,7 @@
 import { endedProcesses, type ProcessState } from "../../processes.ts";
 import { awaitReply } from "../../store/ops/await.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
+import { processText } from "../../text/processes.ts";
 import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
 import { list, object } from "../shapes/shape.ts";
 import { integer, text } from "../shapes/values.ts";
@@ -27,10 +28,10 @@ function missing(id: string): Refused {
 
 /** Says why a worker can't follow a command, which it would find in the store as long as its heartbeat hasn't lapsed. */
 function unreachable({ id, pid }: WorkerInfo, state: ProcessState): string {
-  const cause = state === "ended"
-    ? "its process has ended without a stop, and its jobs are rescued once its heartbeat has lapsed"
-    : `its process is stopped by a signal, continue it: kill -CONT ${pid}`;
-  return `Worker "${id}" can't follow: ${cause}`;
+  const cure = state === "ended"
+    ? "and its jobs are rescued once its heartbeat has lapsed"
+    : `continue it: kill -CONT ${pid}`;
+  return `Worker "${id}" can't follow: its process ${processText(state)}, ${cure}`;
 }
 
 /** @throws {Refused} if the process of a worker on this machine can't follow a command */

@@ -9,6 +9,7 @@ import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { number } from "../../text/format.ts";
 import type { ProcessState } from "../../processes.ts";
+import { processText } from "../../text/processes.ts";
 import { startCommand, startHint } from "../../text/runtimes.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
@@ -136,8 +137,8 @@ export function processAlerts({ workers, processes, now }: Situation): Alert[] {
       kind: "bad",
       about: "workers",
       title: ended.length === 1
-        ? "The process of a worker has ended without a stop"
-        : `The processes of ${number(ended.length)} workers have ended without a stop`,
+        ? `The process of a worker ${processText("ended")}`
+        : `The processes of ${number(ended.length)} workers ${processText("ended", ended.length)}`,
       detail: `${heartbeatsText(ended, now)}. The cause is kill -9, a lack of memory, or a crash: the log and ` +
         "journalctl -k show which. Running jobs are rescued by an online worker once the heartbeat has lapsed.",
       command: startCommand(ended, namedQueues(ended[0]!.queues)),
@@ -149,8 +150,8 @@ export function processAlerts({ workers, processes, now }: Situation): Alert[] {
       kind: "bad",
       about: "workers",
       title: stopped.length === 1
-        ? "The process of a worker is stopped by a signal"
-        : `The processes of ${number(stopped.length)} workers are stopped by a signal`,
+        ? `The process of a worker ${processText("stopped")}`
+        : `The processes of ${number(stopped.length)} workers ${processText("stopped", stopped.length)}`,
       detail: `${heartbeatsText(stopped, now)}. Running jobs are rescued by an online worker once the heartbeat ` +
         "has lapsed.",
       command: `kill -CONT ${stopped.map(({ pid }) => pid).join(" ")}`,

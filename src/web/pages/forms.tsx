@@ -30,6 +30,8 @@ import { jobs } from "./view.tsx";
 import { QUEUE_NAME } from "../../job/queue_name.ts";
 import { askedAt, askFirst, MovePage, type Question } from "./confirm.tsx";
 import { parsePayload } from "../../job/job.ts";
+import { endedProcesses } from "../../processes.ts";
+import { cancelText } from "../../text/processes.ts";
 import { lostSteps } from "../../text/steps.ts";
 import { stepsOf } from "../read/steps.ts";
 import { stepsForm } from "./steps.tsx";
@@ -52,14 +54,20 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
   app.post("/jobs/cancel", async (c) => {
     const form = await formOf(c, services);
     const jid = form.get("jid") ?? "";
+    const unable = await whyNotAborted(services, jid);
     const question = await askFirst(services, c, {
       question: `Cancel running job ${jid}?`,
-      explanation: `Its worker aborts it. ${EXPLANATIONS.cancel}`,
+      explanation: `${
+        unable === undefined ? "Its worker aborts it" : `Its worker can't abort it: ${unable}`
+      }. ${EXPLANATIONS.cancel}`,
       label: "Cancel the job",
     });
     if (question !== undefined) return question;
     await actFor(services, c.get("visitor"), oneJob.cancel, { jid });
-    return await back(services, c, { kind: "ok", text: `Cancelling ${jid}…` });
+    return await back(services, c, {
+      kind: "ok",
+      text: unable === undefined ? `Cancelling ${jid}…` : `Cancelling ${jid}: ${unable}.`,
+    });
   });
 
   app.post("/jobs/steps", (c) => stepsForm(services, c));
@@ -210,6 +218,14 @@ function placeText(place: Place): string {
   if (place.in !== "queue") return place.in === "retry" ? "retrying" : placeName(place);
   const queue = `queue ${place.queue}`;
   return place.group === undefined ? queue : `group ${groupName(place.group)} of ${queue}`;
+}
+
+/** Returns why the worker of a running job can't abort it; undefined if it can, as far as that is known. */
+async function whyNotAborted({ store }: Services, jid: string): Promise<string | undefined> {
+  const [entry] = await store.jobs.find([jid]);
+  const worker = entry?.worker && (await store.workers.list()).find(({ id }) => id === entry.worker);
+  const state = worker && endedProcesses([worker]).get(worker.id);
+  return worker && state && cancelText(worker.id, state);
 }
 
 const EXPLANATIONS: Readonly<Partial<Record<JobAction, string>>> = {
