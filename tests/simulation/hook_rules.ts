@@ -39,15 +39,17 @@ export class HookRules {
     const ofJobs = this.#notices.values().filter(({ type }) => JOB_ENDS.some((end) => end === type));
     const byJid = Map.groupBy(ofJobs, ({ data }) => String(data["jid"]));
     const isTouched = (id: string, jid: string) => model.touched.has(id) || model.isTouchedJob(jid);
-    for (const { id, jid } of model.allRuns()) {
+    // A push that replaces another has its jid.
+    const runs = [...model.allRuns()];
+    const returned = new Set(runs.filter(({ how }) => how === "returned").map(({ jid }) => jid));
+    for (const { id, jid } of runs) {
       // An occurrence that the next one replaces may be ended by the simulation.
       if (isTouched(id, jid) || id.startsWith("tick ")) continue;
-      const hasReturned = model.runsOf(id).some((run) => run.jid === jid && run.how === "returned");
       this.#judge(
         jid,
         id,
         byJid.get(jid),
-        (type) => type === "dead" ? dead.has(jid) : !dead.has(jid) && (type !== "succeeded" || hasReturned),
+        (type) => type === "dead" ? dead.has(jid) : !dead.has(jid) && (type !== "succeeded" || returned.has(jid)),
       );
     }
     for (const [id, { plan, state, jid }] of model.pushes) {
