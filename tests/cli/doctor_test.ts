@@ -80,10 +80,13 @@ Deno.test("names a paused cron entry with since when and by whom, as cron next a
         stderr,
         new RegExp(`^jobs: Cron entry "${name}" is paused, for \\S+ now, by \\S+: .*: jobs cron resume ${name}\n$`),
       );
+      const { pause } = JSON.parse((await run(verb, name, "--json")).stdout);
+      assertMatch(`${pause?.since} ${pause?.by}`, /^\d{4}-\d\d-\d\dT\S+Z \S+$/);
     }
   }
   assertEquals((await run("resume", "sync")).code, 0);
   assertEquals((await run("next", "sync")).stderr.includes("is paused"), false);
+  assertEquals(JSON.parse((await run("next", "sync", "--json")).stdout).pause, undefined);
   assertEquals((await findings(bench)).filter(({ message }) => message.includes('"sync" is paused')), []);
 });
 

@@ -86,8 +86,9 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   await check(bench, "jobs cron add NAME CLASS", ["cron", "add", "often", "Noop", "--every", "1h"]);
   await check(bench, "jobs cron run NAME", ["cron", "run", "often"]);
   await check(bench, "jobs cron next NAME", ["cron", "next", "often"]);
-  await check(bench, "jobs cron history NAME", ["cron", "history", "often"]);
   await check(bench, "jobs cron pause NAME", ["cron", "pause", "often"]);
+  await check(bench, "jobs cron next NAME", ["cron", "next", "often"]);
+  await check(bench, "jobs cron history NAME", ["cron", "history", "often"]);
   await check(bench, "jobs cron resume NAME", ["cron", "resume", "often"]);
   await check(bench, "jobs cron list", ["cron", "list"]);
   await check(bench, "jobs cron check", ["cron", "check"]);

@@ -3,15 +3,18 @@ import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { systemClock } from "../../clock.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import { checkEntries } from "../../cron/entry_check.ts";
+import type { nextRunsShape } from "../../operator/shapes/cron.ts";
+import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { readLastSettings } from "../../operator/query/last_settings.ts";
 import { withEnds } from "../../operator/query/cron_ends.ts";
+import type { LastSet } from "../../store/admin/audit.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
 import { StoreError } from "../../store/port/errors.ts";
 import { pausedSince } from "../../text/queues.ts";
 import { shellWord } from "../../text/shell.ts";
 import { Mask } from "../../text/mask.ts";
-import { relative } from "../../text/times.ts";
+import { isoTime, relative } from "../../text/times.ts";
 import {
   CRON_COLUMNS,
   cronEntryJson,
@@ -130,8 +133,9 @@ export async function next(argv: readonly string[]): Promise<number> {
       schedule: (await crontab.get(args[0]!))!.definition!.schedule,
     };
   });
-  if (flags.json) printJson({ runs: times.map((at) => ({ at: utc(at), local: inZone(at, schedule) })) });
-  else {
+  if (flags.json) {
+    printJson({ runs: times.map((at) => ({ at: utc(at), local: inZone(at, schedule) })), pause: pauseJson(pause) });
+  } else {
     const now = systemClock.now();
     const zone = zoneOf(schedule) ?? "UTC";
     const columns = ["next run", zone, ...(zone === "UTC" ? [] : ["UTC"])];
@@ -139,18 +143,32 @@ export async function next(argv: readonly string[]): Promise<number> {
     const local = (at: number) => inZone(at, schedule).slice(0, 19).replace("T", " ");
     const row = (at: number) => [relative(at, now), local(at), ...(zone === "UTC" ? [] : [second(at)])];
     printTable(columns, times.map(row), "No more runs");
-    if (pause !== undefined) printError(`jobs: ${pause}`);
+    if (pause !== undefined) printError(`jobs: ${pauseText(args[0]!, pause)}`);
     else if (isIdle && times.length > 0) printError(IDLE);
   }
   return 0;
 }
 
-/** Returns since when a paused entry doesn't run, by whom, and the command that resumes it; undefined if it isn't paused. */
-async function pauseOf(store: Store, entry: CrontabEntry): Promise<string | undefined> {
+/** The pause of an entry. */
+interface Pause {
+  /** Its event; absent if the audit log doesn't go back to it. */
+  readonly set: LastSet | undefined;
+}
+
+/** Returns the pause of an entry; undefined if it isn't paused. */
+async function pauseOf(store: Store, entry: CrontabEntry): Promise<Pause | undefined> {
   if (!entry.state?.paused) return undefined;
-  const { name } = entry;
   const { cronPauses } = await readLastSettings(store, [], undefined, [entry]);
-  const since = pausedSince(cronPauses.get(name), systemClock.now());
+  return { set: cronPauses.get(entry.name) };
+}
+
+function pauseJson(pause: Pause | undefined): JsonOf<typeof nextRunsShape>["pause"] {
+  return pause && { since: isoTime(pause.set?.at), by: pause.set?.user };
+}
+
+/** Returns since when a paused entry doesn't run, by whom, and the command that resumes it. */
+function pauseText(name: string, { set }: Pause): string {
+  const since = pausedSince(set, systemClock.now());
   return `Cron entry "${name}" is paused${since}: no run takes place until it is resumed: jobs cron resume ${
     shellWord(name)
   }`;
@@ -173,10 +191,10 @@ export async function history(argv: readonly string[]): Promise<number> {
       pause: entry && await pauseOf(store, entry),
     };
   });
-  if (flags.json) printJson({ history: records.map(cronRecordJson) });
+  if (flags.json) printJson({ history: records.map(cronRecordJson), pause: pauseJson(pause) });
   else {
     printList(ENDED_RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);
-    if (pause !== undefined) printError(`jobs: ${pause}`);
+    if (pause !== undefined) printError(`jobs: ${pauseText(args[0]!, pause)}`);
   }
   return 0;
 }

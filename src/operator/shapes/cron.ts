@@ -89,6 +89,11 @@ export const shownEntryShape = object("", {
   history: list("its runs, the latest first", runShape),
 });
 
+const pause = optional(object("the pause of the entry; absent if it isn't paused", {
+  since: optional(time("when it began; absent, as `by`, if the audit log doesn't go back to it")),
+  by: optional(text("who paused the entry")),
+}));
+
 /** The runs of an entry that follow. */
 export const nextRunsShape = object("", {
   runs: list(
@@ -98,10 +103,11 @@ export const nextRunsShape = object("", {
       local: text("the same in the entry's time zone"),
     }),
   ),
+  pause,
 });
 
 /** The runs of an entry. */
-export const historyShape = object("", { history: list("its runs, the latest first", runShape) });
+export const historyShape = object("", { history: list("its runs, the latest first", runShape), pause });
 
 /** Entries of a configuration. */
 export const cronCheckShape = object("", {
