@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import type { JobContext } from "../handlers/context.ts";
 import { defineJob } from "../handlers/handler.ts";
-import { Discard, Kill, Snooze } from "../job/errors.ts";
+import { Discard, InvalidPayload, Kill, Snooze } from "../job/errors.ts";
 import { context, fakeClient } from "./fake_client.ts";
 
 const Add = defineJob("Add", (_ctx, a: number, b: number) => a + b, { queue: "sums" });
@@ -228,7 +228,7 @@ Deno.test("rejects a plain function and anything else that isn't a definition, b
   }
   assertThrows(() => fakeClient({ jobs: { Add } as never }), TypeError, 'Invalid "jobs": expected a list');
   const client = fakeClient();
-  await assertRejects(() => client.push(greet as never, ["Ada"]), TypeError, 'defineJob("greet", greet)');
+  await assertRejects(() => client.push(greet as never, ["Ada"]), InvalidPayload, 'defineJob("greet", greet)');
   await assertRejects(() => client.pushed(greet as never), TypeError, 'defineJob("greet", greet)');
   await assertRejects(() => context(greet as never), TypeError, 'defineJob("greet", greet)');
 });

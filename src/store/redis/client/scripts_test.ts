@@ -129,6 +129,7 @@ Deno.test("keys and arguments are packed by their names, and a list with its len
     shared: false,
     tags: "",
     definition: undefined,
+    live: undefined,
     follow: [],
     events: [],
     records: ["r"],
@@ -137,7 +138,7 @@ Deno.test("keys and arguments are packed by their names, and a list with its len
   const head = { done: "d", now: "0", wire: 8, maxRecords: 10, allRecords: 20, keepMs: 5 };
   const [verb, sha, ...packed] = SCRIPTS.cronWrite.command({ ...head, writes: [{ ...write, jobs: [job] }] });
   assertEquals([verb, sha], ["EVALSHA", SCRIPTS.cronWrite.sha]);
-  assertEquals(packed.join(" "), "1 d 0 8 10 20 5 1 e 1  inf 1 keep    1 q j { 0 0 1 r");
+  assertEquals(packed.join(" "), "1 d 0 8 10 20 5 1 e 1  inf 1 keep     1 q j { 0 0 1 r");
   for (const writes of [[{ ...write, jobs: [{ ...job, at: 1 }] }], [{ ...write, jobs: [{ queue: "q", jid: "j" }] }]]) {
     assertThrows(() => SCRIPTS.cronWrite.command({ ...head, writes }), TypeError, "Script cronWrite: ");
   }
