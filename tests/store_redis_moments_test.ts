@@ -103,11 +103,16 @@ Deno.test("redis: a command that is sent later doesn't shorten how long a cancel
   assert(await ttl() > 604_000, `${await ttl()} s`);
 });
 
-Deno.test("redis: a worker whose key has expired is listed with the time of its last heartbeat", async () => {
+Deno.test("redis: a worker whose key has expired is listed as before, with the time of its last heartbeat", async () => {
   await redis.cli("FLUSHALL");
   await using t = await open();
   const worker = await register(t.store);
+  const listed = async (): Promise<Partial<WorkerInfo>> => {
+    const [{ heartbeatAt, busy: _busy, rss: _rss, work: _work, quiet: _quiet, ...info }] = await t.store.workers
+      .list() as [WorkerInfo];
+    return { ...info, heartbeatAt: Math.round(heartbeatAt) };
+  };
+  const before = await listed();
   await redis.cli("DEL", worker);
-  const [{ startedAt, heartbeatAt }] = await t.store.workers.list() as [WorkerInfo];
-  assert(Math.abs(heartbeatAt - t.now()) < HOUR_MS && startedAt === heartbeatAt, `${startedAt} ${heartbeatAt}`);
+  assertEquals(await listed(), before);
 });

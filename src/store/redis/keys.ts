@@ -196,6 +196,11 @@ export function signalledKey(id: string): string {
   return `jobs:signalled:${id}`;
 }
 
+/** Ours: what is known of a worker until it is rescued (hash). */
+export function workerKey(worker: string): string {
+  return `jobs:worker:${worker}`;
+}
+
 /** Ours: a child job was pushed, kept while its push may be sent again (string). */
 export function waitedKey(child: string): string {
   return `jobs:waited:${child}`;

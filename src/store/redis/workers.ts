@@ -15,7 +15,7 @@ import {
   type WorkerStore,
 } from "../port/workers.ts";
 import { BLOCK_S, type Context, retryLostReply, serverTime } from "./context.ts";
-import { commandsKey, leasesKey, nameKey, PROCESSES, replyKey, signalsKey, WORKERS } from "./keys.ts";
+import { commandsKey, leasesKey, nameKey, PROCESSES, replyKey, signalsKey, workerKey, WORKERS } from "./keys.ts";
 import type { LeaseBook } from "../ops/lease_book.ts";
 import { parseRef } from "./refs.ts";
 import { isOutcomeUnknown } from "./client/errors.ts";
@@ -177,16 +177,14 @@ export class Workers implements WorkerStore {
       client.call(["HGETALL", `${id}:workers`]),
     ]) as [(string | null)[], Record<string, string>, Record<string, string>];
     const [info = null, concurrency = null, busy = null, beat = null, quiet = null, rss = null] = fields;
+    const found = { info, concurrency, busy, beat, quiet, rss, work: { ...olderWork, ...work } };
     // A Sidekiq process that has ended: its key has expired, and its name isn't removed yet.
-    if (deadline === undefined && info === null) return undefined;
-    const alive = deadline === undefined || deadline > now;
-    // Its key expires with its heartbeat, its leases do not.
-    const beaten = beat ?? (deadline === undefined ? null : `${deadline / 1_000}`);
-    return readWorker(
-      id,
-      { info, concurrency, busy, beat: beaten, quiet, rss, work: { ...olderWork, ...work } },
-      alive,
-    );
+    if (deadline === undefined) return info === null ? undefined : readWorker(id, found, true);
+    if (beat !== null) return readWorker(id, found, deadline > now);
+    // Its key has expired since its last heartbeat, its leases have not.
+    const [ttl, kept] = await client.call(["HMGET", workerKey(id), "ttl", "info"]) as (string | null)[];
+    const beaten = `${(deadline - Number(ttl)) / 1_000}`;
+    return readWorker(id, { ...found, info: kept ?? null, beat: beaten }, deadline > now);
   }
 
   /** Pops from the first list that isn't empty. Returns undefined when `signal` aborts. Never rejects. */

@@ -37,7 +37,8 @@ if not last or last > now then
   end
 end
 local continuous = last and last <= now and now - last < ttl / 2
-call('HSET', 'jobs:worker:' .. worker, 'ttl', ttl,
+-- Sidekiq's key expires. This one stays until the worker is rescued, however long that takes.
+call('HSET', 'jobs:worker:' .. worker, 'ttl', ttl, 'info', info,
   'since', continuous and known[2] or string.format('%.0f', now))
 call('HDEL', 'jobs:worker:' .. worker, 'judged', 'ended')
 call('ZADD', 'jobs:workers', now + ttl, worker)
