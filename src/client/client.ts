@@ -10,7 +10,7 @@
 import { awaitResult } from "../store/ops/await.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { JobEvent } from "../job/event.ts";
-import { checkJobClass, type JobClass, type JsonArgs } from "../job/definition.ts";
+import { checkJobClass, expectedJobClass, isJobClass, type JobClass, type JsonArgs } from "../job/definition.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import type { ClassOptions, JobRequest } from "../job/payload.ts";
 import { type EndedJob, readEnded } from "../job/result.ts";
@@ -425,14 +425,7 @@ export class Client {
   // deno-lint-ignore no-explicit-any -- a class with any arguments
   #nameOf(job: string | JobClass<any>): string {
     if (typeof job !== "function") return job;
-    if (typeof job.class !== "string") {
-      const name = job.name === "" ? "Greet" : job.name;
-      throw new InvalidPayload(
-        "class",
-        job,
-        `what defineJob returns, such as defineJob("${name}", ${job.name || "handler"})`,
-      );
-    }
+    if (!isJobClass(job)) throw new InvalidPayload("class", job, expectedJobClass(job));
     this.#own.set(job.class, job.options);
     return job.class;
   }

@@ -15,22 +15,34 @@ export interface JobClass<Args extends readonly any[]> {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
+/** Returns whether a value that programs pass as a job class is one: a plain function has no name and no options. */
+// deno-lint-ignore no-explicit-any -- a class with any arguments
+export function isJobClass(value: unknown): value is JobClass<any> {
+  return typeof value === "function" && typeof (value as { class?: unknown }).class === "string";
+}
+
+/** Returns what is expected in place of a value that isn't a job class; completes "expected …". */
+export function expectedJobClass(value: unknown): string {
+  const name = nameOf(value);
+  return `what defineJob returns, such as defineJob("${name ?? "Greet"}", ${name ?? "handler"})`;
+}
+
 /**
- * Checks a value that programs pass as a job class: a plain function has no name and no options.
+ * Checks a value that programs pass as a job class.
  *
  * @param what the value's role, for the message
  * @throws {TypeError}
  */
 // deno-lint-ignore no-explicit-any -- a class with any arguments
 export function checkJobClass(value: unknown, what: string): asserts value is JobClass<any> {
-  if (typeof value === "function" && typeof (value as { class?: unknown }).class === "string") return;
-  const name = typeof value === "function" && value.name ? value.name : undefined;
+  if (isJobClass(value)) return;
+  const name = nameOf(value);
   const found = typeof value === "function" ? name ? `the function "${name}"` : "a function" : typeof value;
-  throw new TypeError(
-    `Invalid ${what}: expected what defineJob returns, such as defineJob("${name ?? "Greet"}", ${
-      name ?? "handler"
-    }); found ${value === null ? "null" : found}`,
-  );
+  throw new TypeError(`Invalid ${what}: expected ${expectedJobClass(value)}; found ${value === null ? "null" : found}`);
+}
+
+function nameOf(value: unknown): string | undefined {
+  return typeof value === "function" && value.name ? value.name : undefined;
 }
 
 /** Replaces a type whose values JSON would change or drop. No value has this type. */

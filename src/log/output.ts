@@ -11,7 +11,7 @@
  */
 import { systemClock } from "../clock.ts";
 import { plain } from "./format.ts";
-import { writeStdout } from "./stdout.ts";
+import { FULL_PAUSE_MS, pauseThread, writeStdout } from "./stdout.ts";
 
 /**
  * The log cannot be opened. The message is one line for people.
@@ -34,9 +34,6 @@ export class LogError extends Error {
 /** More than this many buffered characters are written at once. */
 const MAX_BUFFER_CHARS = 64 * 1024;
 const LINE_BREAK = 10;
-/** Pause before the next attempt to write to a non-blocking pipe that is full. */
-const FULL_PAUSE_MS = 10;
-const NEVER_NOTIFIED = new Int32Array(new SharedArrayBuffer(4));
 const OPEN_OPTIONS: Deno.OpenOptions = { append: true, create: true, mode: 0o640 };
 
 export class LogOutput {
@@ -159,7 +156,7 @@ function writeAll(out: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Arr
       return sent;
     } catch (error) {
       if (!(error instanceof Deno.errors.WouldBlock)) return sent;
-      Atomics.wait(NEVER_NOTIFIED, 0, 0, FULL_PAUSE_MS);
+      pauseThread();
     }
   }
 }

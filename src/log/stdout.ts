@@ -13,7 +13,8 @@ const MAX_LINES_BYTES = 4_096;
 /** Less than the buffer. */
 const MAX_PART_BYTES = 512;
 const LINE_BREAK = 10;
-const FULL_PAUSE_MS = 5;
+/** Pause before the next attempt to write to a non-blocking pipe that is full. */
+export const FULL_PAUSE_MS = 5;
 const NEVER_NOTIFIED = new Int32Array(new SharedArrayBuffer(4));
 const NOTHING = new Uint8Array(0);
 
@@ -47,7 +48,12 @@ function writePiece(piece: Uint8Array): void {
       if (!(error instanceof Deno.errors.WouldBlock)) throw error;
       // The next write also writes the buffer, even if it is empty itself.
       if (left.at(-1) !== LINE_BREAK) left = NOTHING;
-      Atomics.wait(NEVER_NOTIFIED, 0, 0, FULL_PAUSE_MS);
+      pauseThread();
     }
   }
+}
+
+/** Blocks this thread while a pipe is full. */
+export function pauseThread(): void {
+  Atomics.wait(NEVER_NOTIFIED, 0, 0, FULL_PAUSE_MS);
 }

@@ -79,6 +79,7 @@ export class UniqueName implements Component {
   async stop(budget: ShutdownBudget): Promise<void> {
     this.#stop.abort();
     const { store: { workers }, name, worker } = this.#options;
+    // The rest of the budget is for that.
     if (this.#isHeld) await budget.within(workers.claim(keyOf(name!), worker, 0), SHUTDOWN_HOOK_SHARE);
   }
 
