@@ -129,7 +129,7 @@ export class Watch {
       this.#listening ??= this.#listen();
       // A topic of which the others don't know: it is noted at once.
       this.#hurry();
-      this.#polling ??= this.#poll().finally(() => this.#polling = undefined);
+      this.#polling ??= this.#poll();
     });
   }
 
@@ -153,6 +153,8 @@ export class Watch {
       }
       if (this.#waiters.size > 0) await this.#pause(this.#end.signal);
     }
+    // Not later: a wait that begins meanwhile would find a poll that has ended, and nothing would look for it.
+    this.#polling = undefined;
   }
 
   #pause(signal: AbortSignal): Promise<void> {
