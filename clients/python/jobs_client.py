@@ -1397,10 +1397,10 @@ class Worker:
                     # A timeout lets Python handle signals.
                     self._lock.wait(0.5)
             # A heartbeat that was sent while jobs ran waits for seconds. If a part has failed, a request for jobs is open.
-            self._beat_line.interrupt()
-            self._take_line.interrupt()
+            self._beat_line.end()
+            self._take_line.end()
             if self._has_given_up:
-                self._settle_line.interrupt()
+                self._settle_line.end()
             for thread in threads[1:]:
                 thread.join(_GIVE_UP if self._has_given_up else 30)
             if self._failure is not None:
@@ -1844,6 +1844,7 @@ class _Line:
             self._headers["authorization"] = f"Bearer {token}"
         self._connection: Any = None
         self._is_interrupted = False
+        self._is_ended = False
 
     def send(self, path: str, body: Any, timeout: float, expected: Dict[str, type]) -> Dict[str, Any]:
         """Sends a request to the current server. `expected` has the fields of its reply."""
@@ -1877,6 +1878,8 @@ class _Line:
                 self._connection = kind(self._url.hostname, self._url.port, timeout=timeout)
                 self._connection.connect()
             self._connection.sock.settimeout(timeout)
+            if self._is_ended:
+                raise OSError("the worker has ended")
             self._connection.request("POST", self._url.path + path, data, self._headers)
             response = self._connection.getresponse()
             text = response.read()
@@ -1905,6 +1908,11 @@ class _Line:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def end(self) -> None:
+        """Ends the request of another thread, also one that it is about to send."""
+        self._is_ended = True
+        self.interrupt()
 
     def interrupt(self) -> None:
         """Ends the request of another thread."""

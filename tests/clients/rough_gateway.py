@@ -41,6 +41,15 @@ if "idle" in sys.argv:
         select.select([line._connection.sock], [], [], 30)
     sys.exit()
 
+if "ended" in sys.argv:
+    line = jobs_client._Line(jobs_client._Servers(sys.argv[1]), None)
+    line.end()
+    try:
+        line.send("/work/take", {}, 10, {"jobs": list})
+    except jobs_client.JobsError as error:
+        print(error)
+    sys.exit()
+
 handlers = {"Echo": lambda ctx: None, "Chatty": chatty, "Coroutine": coroutine}
 try:
     timeout = 0 if "hurried" in sys.argv else 25

@@ -143,6 +143,12 @@ Deno.test("a worker in Python connects again after a proxy has closed an idle co
   assertEquals(gateway.asked.get("heartbeat"), 2);
 });
 
+Deno.test("a worker in Python that has ended sends no request that it was about to send", async () => {
+  await using gateway = scriptedGateway({});
+  assertStringIncludes(await work("Python", gateway.url, "ended"), "the worker has ended");
+  assertEquals(gateway.asked.get("take"), undefined);
+});
+
 Deno.test("a worker in Python reaches its server after an outage of more than a thousand attempts", async () => {
   // Each attempt waits up to 5 s, so that this takes an hour; the program replaces what is chosen by chance with 0.
   const port = freePort();
