@@ -6,7 +6,7 @@
  */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { openStore } from "../src/store/open.ts";
 import { StoreError } from "../src/store/port/errors.ts";
@@ -49,6 +49,27 @@ Deno.test("a silent line is replaced, even if a silence takes longer to notice t
   await Promise.all(clients.map((client) => client.close()));
 });
 
+Deno.test("a transaction is repeated, even if it takes longer to learn its outcome than calls wait for a connection", async () => {
+  const database = await postgres.create();
+  await (await openStore(postgres.url(database)))[Symbol.asyncDispose]();
+  await using proxy = await TcpProxy.start(postgres.port);
+  const client = await Client.create(parseAddress(postgres.url(database, proxy.port)), {
+    waitMs: 500,
+    replyTimeoutMs: 1_000,
+  });
+  await client.run("SELECT 1");
+  let runs = 0;
+  const run = async (_query: unknown, { pid }: Record<string, unknown>) => {
+    if (++runs > 1) return;
+    // Those that ask for the outcome get no answer.
+    proxy.freeze();
+    await postgres.sql(`SELECT pg_terminate_backend(${pid})`);
+  };
+  await client.transaction("pg_backend_pid() AS pid", run, { marks: "jobs.mark" });
+  assertEquals(runs, 2);
+  await client.close();
+});
+
 Deno.test("a closed client runs no transaction that waited for a connection", async () => {
   const options = { waitMs: 10_000, idleTimeoutMs: 60_000, replyTimeoutMs: 60_000 };
   const client = await Client.create(parseAddress(postgres.url()), options);
@@ -78,6 +99,38 @@ Deno.test("a silent line takes no worker offline", async () => {
   await beat();
   proxy.freeze();
   assertEquals((await beat()).lapsed, false);
+});
+
+/** Returns the sockets that are connected from now on. */
+function watchSockets(): Disposable & { readonly sockets: readonly Socket[] } {
+  const sockets: Socket[] = [];
+  const { connect } = Socket.prototype;
+  Socket.prototype.connect = function (this: Socket, ...to: unknown[]) {
+    sockets.push(this);
+    return Reflect.apply(connect, this, to);
+  } as typeof connect;
+  return { sockets, [Symbol.dispose]: () => void (Socket.prototype.connect = connect) };
+}
+
+Deno.test("a statement that is sent while its connection ends is answered", async () => {
+  await using proxy = await TcpProxy.start(postgres.port);
+  const log: string[] = [];
+  const client = await Client.create(parseAddress(postgres.url("postgres", proxy.port)), {
+    ...{ waitMs: 10_000, replyTimeoutMs: 3_000 },
+    log: (_, line) => void log.push(line),
+  });
+  for (const event of ["end", "error", "close"]) {
+    using watched = watchSockets();
+    proxy.cut();
+    await client.run("SELECT 1");
+    const sent = Promise.withResolvers<unknown>();
+    // The driver sends it a few turns later: after an error, but before the connection is closed, for example.
+    watched.sockets[0]!.prependOnceListener(event, () => sent.resolve(client.run("SELECT 2 AS two")));
+    proxy.cut();
+    assertEquals(await sent.promise, [{ two: 2 }], event);
+    assertEquals(log.filter((line) => line.includes("no reply")), [], event);
+  }
+  await client.close();
 });
 
 /** Accepts logins, and closes the connections before it is ready. */

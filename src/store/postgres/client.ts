@@ -14,16 +14,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
-import {
-  failureOf,
-  isCancelled,
-  isReadOnly,
-  isSilence,
-  isUnprepared,
-  SILENCE,
-  translate,
-  unanswered,
-} from "./errors.ts";
+import { failureOf, isCancelled, isReadOnly, isUnprepared, SILENCE, translate, unanswered } from "./errors.ts";
 import { Hosts } from "./hosts.ts";
 import { listen, type Listening } from "./listening.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, rowsIn, send } from "./pool.ts";
@@ -87,8 +78,11 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #postgres: Postgres;
   readonly #hosts: Hosts;
-  #pool: Pool;
+  /** The connections of statements by themselves. */
+  #shared: Shared;
   #sessions: Sessions;
+  /** Those that have lost a connection, and have statements to answer on others. */
+  readonly #lost = new Set<Shared>();
   /** The ends of earlier pools. */
   readonly #left = new Set<Promise<unknown>>();
   #losses = 0;
@@ -103,7 +97,7 @@ export class Client {
     this.#options = options;
     this.#prepares = address.prepare;
     this.#hosts = new Hosts(address.hosts);
-    this.#pool = this.#createPool();
+    this.#shared = this.#createShared();
     this.#sessions = this.#createSessions();
   }
 
@@ -129,13 +123,12 @@ export class Client {
    * @throws {StoreError} if it fails
    */
   async meet(text: string): Promise<Row> {
-    return await this.#attempt(async () => {
-      const pool = this.#pool;
-      const result = await this.#answered(pool.unsafe(text), () => this.#leave(pool));
+    return await this.#attempt(async (shared) => {
+      const result = await this.#answered(shared.pool.unsafe(text), () => this.#leave(shared));
       const [row] = rowsIn(result);
       if (!this.#isPooled && row!.pid !== result.state.pid) {
         this.#isPooled = true;
-        this.#leave(pool);
+        this.#leave(shared);
       }
       return row!;
     }, true);
@@ -156,9 +149,13 @@ export class Client {
       readonly replyTimeoutMs?: number | undefined;
     } = {},
   ): Promise<readonly Row[]> {
-    return await this.#attempt(() => {
-      const pool = this.#pool;
-      return this.#answered(this.#send(pool, text, values), () => this.#leave(pool), replyTimeoutMs);
+    return await this.#attempt(async (shared) => {
+      shared.pending++;
+      try {
+        return await this.#answered(this.#send(shared.pool, text, values), () => this.#leave(shared), replyTimeoutMs);
+      } finally {
+        if (--shared.pending === 0 && this.#lost.has(shared)) this.#end(shared);
+      }
     }, isRepeatable);
   }
 
@@ -255,7 +252,7 @@ export class Client {
     const hosts = direct ? new Hosts([direct]) : this.#hosts;
     return listen({
       ...{ channel, onMessage, onReady, clock: this.clock, pingMs: this.#options.pingMs },
-      create: (onnotify, onclose) => this.#createPool({ max: 1, hosts, onnotify, onclose }),
+      create: (onnotify, onLoss) => this.#createPool({ max: 1, hosts, onnotify, onLoss }),
       answered: (answer) => this.#answered(answer),
     });
   }
@@ -263,26 +260,27 @@ export class Client {
   /** Closes all connections, and ends waits for a lost server. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all([this.#pool.end({ timeout: 1 }).catch(() => {}), this.#sessions.close(), ...this.#left]);
+    for (const shared of [this.#shared, ...this.#lost]) this.#end(shared);
+    await Promise.all([this.#sessions.close(), ...this.#left]);
   }
 
   #closed(): StoreError {
     return new StoreError("unavailable", `Store "${this.address.shown}" has been closed`);
   }
 
-  async #attempt<T>(run: () => Promise<T>, isRepeatable: boolean): Promise<T> {
+  async #attempt<T>(run: (shared: Shared) => Promise<T>, isRepeatable: boolean): Promise<T> {
     const { waitMs } = this.#options;
     const { signal } = this.#closing;
     const start = this.clock.monotonic();
-    /** Since when it waits for a connection. It takes longer to notice a silent one than to wait for another. */
+    /** Since when it waits for a connection: from the start, unless it had one. It takes longer to notice a silent one than to wait. */
     let since: number | undefined;
     let pause = MIN_PAUSE_MS;
     let repeats = 0;
     for (;;) {
-      const pool = this.#pool;
+      const shared = this.#shared;
       try {
         if (signal.aborted) throw this.#closed();
-        const result = await run();
+        const result = await run(shared);
         this.#noteUp();
         return result;
       } catch (error) {
@@ -298,10 +296,10 @@ export class Client {
         }
         if (failure === "unknown" || error instanceof NotCommitted) this.#losses++;
         this.#noteDown(cause);
-        if (isReadOnly(cause)) this.#leave(pool);
+        if (isReadOnly(cause)) this.#leave(shared);
         if (failure === "unknown" && !isRepeatable) throw unanswered(cause, this.address.shown);
         const now = this.clock.monotonic();
-        since ??= isSilence(cause) ? now : start;
+        since ??= failure === "again" && cause === error ? start : now;
         if (now - since + pause > waitMs) throw translate(cause, this.address.shown);
         await this.clock.sleep(pause * (0.5 + Math.random()), signal);
         pause = Math.min(MAX_PAUSE_MS, 2 * pause);
@@ -344,29 +342,50 @@ export class Client {
 
   #createSessions(): Sessions {
     return new Sessions({
-      create: (onclose) => this.#createPool({ max: 1, onclose }),
+      create: (onLoss) => this.#createPool({ max: 1, onLoss }),
       answered: (answer, timeoutMs) => this.#answered(answer, undefined, timeoutMs),
       most: MAX_SESSIONS,
     });
   }
 
-  #createPool(options: Partial<PoolOptions> = {}): Pool {
-    return createPool(this.#postgres, this.address, {
-      hosts: this.#hosts,
-      max: MAX_CONNECTIONS,
-      // Also of connections on which nothing was pending: the next one may lead to a replica that lagged.
-      onclose: () => this.#losses++,
-      isPooled: this.#isPooled,
-      ...options,
-    });
+  #createShared(): Shared {
+    const shared: Shared = {
+      pool: this.#createPool({
+        max: MAX_CONNECTIONS,
+        onLoss: () => {
+          // Also of connections on which nothing was pending: the next one may lead to a replica that lagged.
+          this.#losses++;
+          this.#replace(shared);
+        },
+      }),
+      pending: 0,
+    };
+    return shared;
+  }
+
+  #createPool(options: Pick<PoolOptions, "max" | "onLoss"> & Partial<PoolOptions>): Pool {
+    return createPool(this.#postgres, this.address, { hosts: this.#hosts, isPooled: this.#isPooled, ...options });
+  }
+
+  /** Opens other connections than those of a pool that has lost one. These are closed when their statements are answered. */
+  #replace(shared: Shared): void {
+    if (this.#shared !== shared || this.#closing.signal.aborted) return;
+    this.#shared = this.#createShared();
+    if (shared.pending > 0) this.#lost.add(shared);
+    else this.#end(shared);
   }
 
   /** Leaves the connections to a server that became a replica, or is silent: new ones may lead to the primary. */
-  #leave(pool: Pool): void {
-    if (this.#pool !== pool) return;
-    this.#pool = this.#createPool();
-    this.#noteLeft(pool.end({ timeout: 1 }).catch(() => {}));
+  #leave(shared: Shared): void {
+    if (this.#shared === shared) this.#shared = this.#createShared();
+    else if (!this.#lost.has(shared)) return;
+    this.#end(shared);
     this.#leaveSessions(this.#sessions);
+  }
+
+  #end(shared: Shared): void {
+    this.#lost.delete(shared);
+    this.#noteLeft(shared.pool.end({ timeout: shared.pending > 0 ? 1 : 0 }).catch(() => {}));
   }
 
   /** Leaves the connections for transactions. Those that are in use are closed afterwards. */
@@ -401,6 +420,12 @@ export class Client {
     this.#downSince = undefined;
     this.#options.log?.("info", `Connected to PostgreSQL at "${this.address.shown}" again after ${seconds} s`);
   }
+}
+
+/** Connections of statements by themselves, and how many of these have no answer yet. */
+interface Shared {
+  readonly pool: Pool;
+  pending: number;
 }
 
 /** A row by which a transaction is known. */

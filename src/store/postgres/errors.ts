@@ -63,11 +63,6 @@ export function failureOf(error: unknown): Failure {
   return REPEAT.has(code) || code === CANCELLED ? "repeat" : "failed";
 }
 
-/** Returns whether a statement had no answer for as long as one may take. */
-export function isSilence(error: unknown): boolean {
-  return codeOf(error) === SILENCE;
-}
-
 /** Returns whether a statement was cancelled. One that always takes too long would be each time. */
 export function isCancelled(error: unknown): boolean {
   return codeOf(error) === CANCELLED;

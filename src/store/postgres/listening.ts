@@ -24,7 +24,7 @@ export interface ListenOptions {
   readonly onReady: () => void;
   readonly clock: Clock;
   /** Returns a pool of one connection. */
-  readonly create: (onnotify: (channel: string, payload: string) => void, onclose: () => void) => Pool;
+  readonly create: (onnotify: (channel: string, payload: string) => void, onLoss: () => void) => Pool;
   /** Returns an answer. Without one, it fails after a while. */
   readonly answered: <T>(answer: PromiseLike<T>) => Promise<T>;
   /** Interval of the statements that detect a lost connection. Default 15 s. */

@@ -24,8 +24,11 @@ export interface PoolOptions {
   readonly max?: number;
   /** They lead to a pooler. */
   readonly isPooled?: boolean;
-  /** Called when a connection is lost. */
-  readonly onclose?: () => void;
+  /**
+   * Called when a connection is lost. The pool must not be used any more: if the driver was about to send a statement, it sends nothing
+   * on the connection that it opens instead.
+   */
+  readonly onLoss: () => void;
   /** Receives notifications. */
   readonly onnotify?: (channel: string, payload: string) => void;
 }
@@ -34,6 +37,23 @@ const CONNECT_TIMEOUT_S = 5;
 /** A pause before a connection, after one that was closed so soon. Doubled each time, up to {@linkcode SOON_MS}. */
 const MIN_PAUSE_MS = 20;
 const SOON_MS = 1_000;
+
+/**
+ * A socket that tells of an error when it is closed, both in one turn. The driver wouldn't answer a statement that is sent in between: it
+ * rejects its statements at the error, and at the end only if there was none.
+ */
+class Line extends Socket {
+  #error: unknown[] | undefined;
+
+  override emit(event: string, ...values: unknown[]): boolean {
+    if (event === "error") {
+      this.#error ??= values;
+      return true;
+    }
+    if (event === "close" && this.#error !== undefined) super.emit("error", ...this.#error);
+    return super.emit(event, ...values);
+  }
+}
 
 /** Loads the driver, which takes 5 ms. */
 export async function loadDriver(): Promise<Postgres> {
@@ -47,7 +67,7 @@ export async function loadDriver(): Promise<Postgres> {
 export function createPool(
   postgres: Postgres,
   address: PostgresAddress,
-  { hosts, max, isPooled = false, onclose, onnotify }: PoolOptions,
+  { hosts, max, isPooled = false, onLoss, onnotify }: PoolOptions,
 ): Pool {
   const { user, password, database, tls } = address;
   /** The open sockets, and when each was dialled. */
@@ -56,7 +76,7 @@ export function createPool(
   const ending = new AbortController();
   let losses = 0;
   const dialNow = () => {
-    const socket = new Socket();
+    const socket = new Line();
     sockets.set(socket, systemClock.monotonic());
     if (ending.signal.aborted) systemClock.turn().then(() => socket.destroy());
     else hosts.dial(socket);
@@ -93,7 +113,7 @@ export function createPool(
       // A connection that is established while the pool ends would not stop its timer.
       max_lifetime: null,
       backoff: () => 0,
-      ...(onclose && { onclose }),
+      onclose: onLoss,
       ...(onnotify && { onnotify }),
       onnotice: () => {},
       // Reported when a connection begins. The pool must not use it: the caller leaves the pool, and another one tries the next host.

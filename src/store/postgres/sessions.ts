@@ -26,7 +26,7 @@ interface One {
 /** Options of {@linkcode Sessions}. */
 export interface SessionOptions {
   /** Returns a pool of one connection. */
-  readonly create: (onclose: () => void) => Pool;
+  readonly create: (onLoss: () => void) => Pool;
   /** Returns an answer. Without one, it fails after a while, or after `timeoutMs`. */
   readonly answered: <T>(answer: PromiseLike<T>, timeoutMs: number | undefined) => Promise<T>;
   /** How many there are at once. */
