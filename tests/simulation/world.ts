@@ -16,8 +16,6 @@ const { runMicrotasks } = (Deno as any)[(Deno as any).internal].core;
 
 /** 2026-01-01, the beginning of each simulation. */
 const BEGINNING = Date.UTC(2026, 0, 1);
-/** The store is compared with itself after this many events. */
-const CHECK_EVERY = 40;
 const MIN_SLEEP_MS = 0.001;
 /** More events in one virtual second are a loop that never rests. */
 const MAX_EVENTS_PER_SECOND = 20_000;
@@ -58,9 +56,9 @@ export class World {
   #order = 0;
   #failure: Failure | undefined;
   #second = { from: 0, events: 0 };
-  /** Looks for contradictions in the store. */
+  /** Looks for contradictions in the store, after each event. */
   check: () => void | Promise<void> = () => {};
-  #nextCheck = 0;
+  #isChecked = true;
   /** The event that waits for something real. */
   #waits: Promise<void> | undefined;
 
@@ -142,8 +140,8 @@ export class World {
     runMicrotasks();
     for (;;) {
       this.throwFailure();
-      if (this.events >= this.#nextCheck) {
-        this.#nextCheck = this.events + CHECK_EVERY;
+      if (!this.#isChecked) {
+        this.#isChecked = true;
         this.#waits = this.#runAll(this.check);
         if (this.#waits !== undefined) return undefined;
         continue;
@@ -170,6 +168,7 @@ export class World {
     }
     this.time = Math.max(this.time, event.at);
     this.events++;
+    this.#isChecked = false;
     if (this.time >= this.#second.from + 1_000) this.#second = { from: this.time, events: 0 };
     if (++this.#second.events > MAX_EVENTS_PER_SECOND) {
       this.fail("no loop spins", `more than ${MAX_EVENTS_PER_SECOND} events in one second`);

@@ -21,7 +21,7 @@ import { sharedClient } from "../../support/shared_client.ts";
 import type { Ground, LastState, StoreState } from "../ground.ts";
 import type { Link } from "../link.ts";
 import type { Machine, World } from "../world.ts";
-import { LAST_STATE, STATE } from "./state.ts";
+import { CHANGED_STATE, LAST_STATE } from "./state.ts";
 
 /** How often waiters look without a commit: for waits that end by the clock. */
 const POLL_MS = 5_000;
@@ -38,6 +38,8 @@ const SILENT =
 /** One database. */
 interface Side {
   readonly client: Client;
+  /** The last look of the judges, and the number that the next transaction that changes something would have had. */
+  seen?: { readonly next: string; readonly state: StoreState };
   /** Those that wait, each with what wakes it. */
   readonly waiters: Map<() => void, Machine>;
 }
@@ -147,22 +149,22 @@ export class PostgresGround implements Ground {
     });
   }
 
+  /** Looks at the store, unless it hasn't changed since the last look. */
   async look(): Promise<StoreState> {
-    return await this.#json(STATE) as StoreState;
+    const side = this.#sides[0];
+    const [row] = await side.client.run(CHANGED_STATE, [side.seen?.next ?? "0"]);
+    if (row!.state !== null) side.seen = { next: String(row!.next), state: JSON.parse(String(row!.state)) };
+    return side.seen!.state;
   }
 
   async lookLast(): Promise<LastState> {
-    return await this.#json(LAST_STATE) as LastState;
+    const [row] = await this.#sides[0].client.run(LAST_STATE);
+    return JSON.parse(String(row!.state));
   }
 
   async holder(jid: string): Promise<string | undefined> {
     const [row] = await this.#sides[0].client.run("SELECT worker FROM jobs.entry WHERE jid = $1", [jid]);
     return row?.worker === null || row === undefined ? undefined : String(row.worker);
-  }
-
-  async #json(text: string): Promise<unknown> {
-    const [row] = await this.#sides[0].client.run(text);
-    return JSON.parse(String(row!.state));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

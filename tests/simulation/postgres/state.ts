@@ -1,5 +1,5 @@
 /**
- * The queries by which the judges see a store in PostgreSQL. Each returns one text of JSON, `state`.
+ * The queries by which the judges see a store in PostgreSQL. Each has one text of JSON, `state`.
  *
  * @module
  */
@@ -22,7 +22,7 @@ function list(query: string, element: string, order = "1"): string {
 }
 
 /** The state at this moment. A flow whose node is dead stops there, until an operator retries it. */
-export const STATE = `SELECT json_build_object(
+const STATE = `SELECT json_build_object(
   'jobs', ${
   list(
     "SELECT * FROM jobs.entry",
@@ -41,6 +41,10 @@ export const STATE = `SELECT json_build_object(
   )
 },
   'wrong', ${violated(CONSISTENCY)})::text AS state`;
+
+/** `next`, and the state if `next` isn't $1: it grows with each transaction that changes something. */
+export const CHANGED_STATE = `SELECT next, CASE WHEN next <> $1 THEN (${STATE}) END AS state
+  FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS next OFFSET 0) AS moment`;
 
 /** The state when everything has ended and all workers have stopped. */
 export const LAST_STATE = `SELECT json_build_object(

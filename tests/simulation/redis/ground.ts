@@ -34,8 +34,8 @@ export class RedisGround implements Ground {
   readonly name = "redis";
   readonly #server: SimulatedServer;
   readonly #lines = new Set<SimulatedLine>();
-  /** The last look of the judges, and after how many commands. */
-  #seen: { readonly executed: number; readonly state: StoreState } | undefined;
+  /** The last look of the judges, and after how many changes. */
+  #seen: { readonly changes: number; readonly state: StoreState } | undefined;
 
   private constructor(server: SimulatedServer) {
     this.#server = server;
@@ -131,10 +131,10 @@ export class RedisGround implements Ground {
     return Promise.resolve(this.#server.look("holder", jid) || undefined);
   }
 
-  /** Looks at the store, unless nothing was executed since the last look. */
+  /** Looks at the store, unless it hasn't changed since the last look. */
   look(): Promise<StoreState> {
-    const { executed } = this.#server;
-    if (this.#seen?.executed !== executed) this.#seen = { executed, state: this.#judge() };
+    const { changes } = this.#server;
+    if (this.#seen?.changes !== changes) this.#seen = { changes, state: this.#judge() };
     return Promise.resolve(this.#seen.state);
   }
 

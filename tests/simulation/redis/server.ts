@@ -84,8 +84,8 @@ export class SimulatedServer implements AsyncDisposable {
   /** Called for each message. */
   onMessage: (channel: string, message: string) => void = () => {};
   world!: World;
-  /** How many commands it has executed. */
-  executed = 0;
+  /** How many commands it has executed that may have changed something. */
+  changes = 0;
   /** How often it was started. A connection ends with the server that it was opened to. */
   starts = 0;
   readonly #server: RedisServer;
@@ -144,7 +144,7 @@ export class SimulatedServer implements AsyncDisposable {
     this.world = world;
     this.clockError = 0;
     this.restart();
-    this.executed++;
+    this.changes++;
     this.#expiresAt = Infinity;
     this.#wire.perform([["FLUSHALL"]]);
   }
@@ -163,7 +163,7 @@ export class SimulatedServer implements AsyncDisposable {
 
   /** Its replica takes its place. */
   failOver(): void {
-    this.executed++;
+    this.changes++;
     this.#expiresAt = -Infinity;
     this.#wire.perform([["SWAPDB", "0", "1"]]);
     this.restart();
@@ -171,14 +171,17 @@ export class SimulatedServer implements AsyncDisposable {
 
   /** Performs a command. */
   execute(args: readonly Arg[], { bytes = false }: { readonly bytes?: boolean } = {}): unknown {
-    this.executed++;
     const { expire, after } = this.#own;
     const now = Math.round(this.world.now + this.clockError);
     const real = this.#real(args);
-    if (now >= this.#expiresAt) this.#wire.perform([["EVALSHA", expire, "0", `${now}`]]);
+    if (now >= this.#expiresAt) {
+      this.changes++;
+      this.#wire.perform([["EVALSHA", expire, "0", `${now}`]]);
+    }
     if (READS.has(`${args[0]}`)) return valueOf(this.#wire.perform([real], bytes ? 0 : -1)[0]);
     const commands = [["SET", "sim:now", `${now}`], real];
     if (this.#scripts.get(`${args[1]}`)?.isReading) return valueOf(this.#wire.perform(commands, bytes ? 1 : -1)[1]);
+    this.changes++;
     const keys = [...new Set([...this.#blocked].map(({ args }) => `${args[1]}`))];
     commands.push(["EVALSHA", after, "0", ...keys]);
     const [, reply, rest] = this.#wire.perform(commands, bytes ? 1 : -1);
@@ -228,7 +231,7 @@ export class SimulatedServer implements AsyncDisposable {
   }
 
   #pop(command: readonly string[]): string | null {
-    this.executed++;
+    this.changes++;
     return valueOf(this.#wire.perform([command])[0]) as string | null;
   }
 
