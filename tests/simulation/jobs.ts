@@ -30,6 +30,8 @@ export interface WorkSpec {
   readonly end?: "discard" | "kill" | "snooze" | "crash";
   /** It writes this many chunks to its stream, over that time. */
   readonly chunks?: number;
+  /** Another client writes it, see `foreign.ts`. */
+  readonly foreign?: true;
 }
 
 /** A job to push. */

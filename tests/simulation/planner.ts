@@ -74,12 +74,13 @@ class Planner {
     const slow = remote ? 0 : random.pick([0, 0, 0.02, 0.2]);
     if (this.#rare.chance(0.1)) this.#startLimit();
     const acts = this.#rare.chance(0.1) ? this.#acts.map((act) => this.#streaming(act)) : this.#acts;
+    const [named, hooked, foreign] = [0.1, 0.1, 0.1].map((share) => this.#rare.chance(share));
     return {
-      ...{ seed, workers: this.#workers, remote, named: this.#rare.chance(0.1), hooked: this.#rare.chance(0.1) },
+      ...{ seed, workers: this.#workers, remote, named: named!, hooked: hooked! },
       concurrency: random.pick([1, 2, 5]),
       weather: { usualMs: random.pick([0.1, 2, 20]), slow, slowMs: random.pick([300, 3_000]) },
       cron: random.chance(0.15) ? [cronEntry(random)] : [],
-      acts: acts.sort((a, b) => a.at - b.at),
+      acts: (foreign ? acts.map(asForeign) : acts).sort((a, b) => a.at - b.at),
     };
   }
 
@@ -285,6 +286,21 @@ class Planner {
       ["kill program", "kill server", "freeze program", "freeze server", "stop program"] as const,
     );
     this.#add(this.#when, { do: "remote", how, forMs: random.pick([10, 1_000, 5_000, 15_000]) });
+  }
+}
+
+/** Returns an act whose jobs another client writes. */
+function asForeign(act: Act): Act {
+  const write = (job: JobPlan): JobPlan => ({ ...job, spec: { ...job.spec, foreign: true } });
+  switch (act.do) {
+    case "push":
+      return { ...act, job: write(act.job) };
+    case "bulk":
+      return { ...act, jobs: act.jobs.map(write) };
+    case "batch":
+      return { ...act, jobs: act.jobs.map(write), inner: act.inner.map(write) };
+    default:
+      return act;
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { FOREIGN } from "./foreign.ts";
 import { GROUP_LIMIT, NARROW } from "./jobs.ts";
 
 /** Each finds what must not be, at any moment between two transactions. */
@@ -12,6 +13,8 @@ export const CONSISTENCY = {
   "limits hold": `SELECT name, count(*) AS leases FROM jobs.lease JOIN jobs.queue ON queue.id = lease.queue
     WHERE name = 'narrow' OR name LIKE 'grouped|%' GROUP BY name
     HAVING count(*) > CASE name WHEN 'narrow' THEN ${NARROW} ELSE ${GROUP_LIMIT} END`,
+  "what another client wrote is kept": `SELECT jid, payload FROM jobs.job WHERE payload LIKE '%"foreign"%'
+    AND length(payload) - length(replace(payload, '${FOREIGN}', '')) <> ${2 * FOREIGN.length}`,
   "a jid has one job": "SELECT jid FROM jobs.job WHERE jid IS NOT NULL GROUP BY jid HAVING count(*) > 1",
   "a lock has a job": `SELECT key, jid FROM jobs.unique_lock
     WHERE key NOT LIKE 'imported:%' AND jid NOT IN (SELECT jid FROM jobs.job WHERE jid IS NOT NULL)`,

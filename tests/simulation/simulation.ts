@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { asForeign } from "./foreign.ts";
 import { endCancelled } from "../../src/store/ops/migrate/refusals.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { CANCELLED_WORKER } from "../../src/store/port/workers.ts";
@@ -111,7 +112,7 @@ export class Simulation {
   async #connect(): Promise<void> {
     const { ground, model } = this.#in;
     this.#client = await this.#places.open("client");
-    this.#producer = new Producer(this.#client, model);
+    this.#producer = new Producer({ ...this.#client, store: asForeign(this.#client.store) }, model);
     this.#operator = new Operator(await this.#places.open("operator"), ground, model);
   }
 

@@ -11,6 +11,7 @@ import { ConnectionLost } from "../../../src/store/redis/client/errors.ts";
 import { ReconnectingClient } from "../../../src/store/redis/client/reconnecting_client.ts";
 import { Mover } from "../../../src/store/redis/move.ts";
 import { redisStore } from "../../../src/store/redis/store.ts";
+import { FOREIGN } from "../foreign.ts";
 import type { Ground, LastState, StoreState } from "../ground.ts";
 import type { Link } from "../link.ts";
 import type { Machine, World } from "../world.ts";
@@ -148,7 +149,7 @@ export class RedisGround implements Ground {
   }
 
   #judge(what: "" | "all" = ""): Findings {
-    const findings = JSON.parse(this.#server.look("judge", what)) as Findings;
+    const findings = JSON.parse(this.#server.look("judge", what, FOREIGN)) as Findings;
     // Lua has one kind of empty table.
     const lists = Object.entries(findings).map(([name, value]) => [name, Array.isArray(value) ? value : []]);
     return Object.fromEntries(lists) as Findings;

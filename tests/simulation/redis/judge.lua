@@ -1,5 +1,5 @@
 -- Reads the store for the judges, in one step: the jobs of all places, the batches, contradictions, and what is left over.
--- ARGV: "all" for the leftovers, signals and cron records, too. Reply as JSON.
+-- ARGV: "all" for the leftovers, signals and cron records, too; what jobs of another client have twice. Reply as JSON.
 local call = redis.call
 -- Keys that outlive the jobs of a run. Any other one must have an end.
 local KEPT = {
@@ -22,6 +22,10 @@ local function add(place, payload, worker)
   live[jid] = true
   if places[jid] then wrong[#wrong + 1] = 'a job is in one place: ' .. jid .. ' is in ' .. places[jid] .. ' and ' .. place end
   places[jid] = place
+  local _, first = string.find(payload, ARGV[2], 1, true)
+  if string.find(payload, '"foreign"', 1, true) and not (first and string.find(payload, ARGV[2], first, true)) then
+    wrong[#wrong + 1] = 'what another client wrote is kept: ' .. payload
+  end
 end
 for _, key in ipairs(keys('queue:*')) do
   local list = call('LRANGE', key, 0, -1)
