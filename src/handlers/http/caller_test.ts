@@ -163,6 +163,33 @@ Deno.test("sends again once if a kept connection is closed before the answer, an
   assertEquals(endpoint.requests.map(({ connection }) => connection), [1, 1, 2, 2, 3]);
 });
 
+Deno.test("sends again on a new connection if all that were kept have ended", async () => {
+  const kept = 6;
+  const answer: AnswerRequest = async ({ connection }, { write, close }) => {
+    if (endpoint.requests.length <= kept) await endpoint.arrived(kept);
+    else if (connection <= kept) return close();
+    await write(answerText(200, String(connection)));
+  };
+  await using endpoint = await HttpEndpoint.open(answer);
+  const { call } = openCaller(endpoint.url);
+  await Promise.all(Array.from({ length: kept }, () => call()));
+  assertEquals([await call(), await call()], [7, 7]);
+  assertEquals(endpoint.requests.length, kept + 3);
+});
+
+Deno.test("fails the attempt if a kept connection is closed within the answer", async () => {
+  const answer: AnswerRequest = async (_, { write, close }) => {
+    if (endpoint.requests.length === 1) return await write(answerText(200));
+    await write("HTTP/1.1 200 OK\r\nconte");
+    close();
+  };
+  await using endpoint = await HttpEndpoint.open(answer);
+  const { call } = openCaller(endpoint.url);
+  await call();
+  await assertRejects(() => call(), HttpFailed, "socket hang up");
+  assertEquals(endpoint.requests.length, 2);
+});
+
 for (
   const [what, begin] of [
     ["an answer", () => {}],

@@ -15,7 +15,7 @@ import {
   type RequestOptions,
 } from "node:http";
 import { Agent as TlsAgent, request as httpsRequest } from "node:https";
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import { isPublicAddress } from "../../job/network.ts";
 
@@ -78,6 +78,8 @@ export async function post(request: PostRequest, readerOf: (answer: Answer) => B
   } catch (error) {
     // The host has closed a kept connection at the moment at which it was used again: it hasn't answered this request.
     if (!(error instanceof StaleConnection) || request.signal.aborted) throw error;
+    // The other ones have probably ended, too: after a restart, or at a balancer that drops connections without requests.
+    for (const idle of Object.values(request.connections.agent.freeSockets).flat()) idle?.destroy();
     return await send(request, readerOf);
   }
 }
@@ -92,28 +94,22 @@ async function send(request: PostRequest, readerOf: (answer: Answer) => BodyRead
   if (isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host)) throw privateAddress(host, host);
   const ended = new AbortController();
   const outgoing = open(request);
-  const close = (reason: unknown) => {
-    // Deno sends a request again whose kept connection has ended before the answer, also if it was destroyed here.
-    outgoing.reusedSocket = false;
-    outgoing.destroy(reason as Error);
-  };
-  const onAbort = () => close(signal.reason);
+  const onAbort = () => void outgoing.destroy(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
   const within = (ms: number, timer: AbortSignal, then: () => void) =>
     void clock.sleep(ms, timer).then(() => timer.aborted || then());
   try {
-    limitConnecting(
-      outgoing,
-      url.protocol === "https:",
-      (connected) =>
-        within(
-          CONNECT_TIMEOUT_MS,
-          AbortSignal.any([connected, ended.signal]),
-          () => close(new Error(`no connection within ${CONNECT_TIMEOUT_MS / 1_000} s`)),
-        ),
-    );
+    const answered = answerOf(outgoing, (socket) => {
+      const connected = new AbortController();
+      socket.once(url.protocol === "https:" ? "secureConnect" : "connect", () => connected.abort("connected"));
+      within(
+        CONNECT_TIMEOUT_MS,
+        AbortSignal.any([connected.signal, ended.signal]),
+        () => void outgoing.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS / 1_000} s`)),
+      );
+    });
     outgoing.end(request.body);
-    const incoming = await answerOf(outgoing);
+    const incoming = await answered;
     const answer: Answer = {
       status: incoming.statusCode!,
       statusText: incoming.statusMessage ?? "",
@@ -163,22 +159,27 @@ function privateAddress(host: string, address: string): PrivateAddress {
   return new PrivateAddress(`${name} isn't a public address; "allowPrivate": true in the endpoint's entry allows it`);
 }
 
-/** Calls `begin` if a new connection is needed, with a signal that aborts when it is there. */
-function limitConnecting(outgoing: ClientRequest, isTls: boolean, begin: (connected: AbortSignal) => void): void {
-  outgoing.once("socket", (socket) => {
-    if (outgoing.reusedSocket) return;
-    const connected = new AbortController();
-    begin(connected.signal);
-    socket.once(isTls ? "secureConnect" : "connect", () => connected.abort("connected"));
-  });
-}
-
-function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+/**
+ * Returns the answer to a request.
+ *
+ * @param onConnecting called if a new connection is needed
+ * @throws {StaleConnection} if a kept connection ends before the first byte of the answer
+ */
+function answerOf(outgoing: ClientRequest, onConnecting: (socket: Socket) => void): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    let isUnanswered = () => false;
+    outgoing.on("socket", (socket) => {
+      const isKept = outgoing.reusedSocket;
+      const before = socket.bytesRead;
+      isUnanswered = () => isKept && socket.bytesRead === before;
+      // Deno would send it again by itself: on another kept connection, without a limit for connecting, and also if it was destroyed here.
+      outgoing.reusedSocket = false;
+      if (!isKept) onConnecting(socket);
+    });
     outgoing.once("response", resolve);
     // Not once: an error after the answer, which its body reports as well, must not end the process.
     outgoing.on("error", (error: Error & { readonly code?: string }) => {
-      const isStale = outgoing.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
+      const isStale = isUnanswered() && (error.code === "ECONNRESET" || error.code === "EPIPE");
       reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);
     });
   });
