@@ -20,7 +20,7 @@ import { executionOf, newClient } from "./execution.ts";
 import { callHook } from "./hooks.ts";
 import { Reaper } from "./host/reaper.ts";
 import type { Guest, LauncherHooks, LauncherOptions } from "./launcher_options.ts";
-import { hasThread, Heartbeat } from "./liveness/heartbeat.ts";
+import { hasThread, Heartbeat, startThread } from "./liveness/heartbeat.ts";
 import { LostLeases } from "./liveness/lost_leases.ts";
 import { Rescuer } from "./liveness/rescuer.ts";
 import { UniqueName } from "./liveness/unique_name.ts";
@@ -141,6 +141,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     unstarted,
     onGone: fail,
     outage,
+    startThread: options.startThread ?? startThread,
     intervalMs: settings.heartbeatMs,
     ttlMs: settings.heartbeatTimeoutMs,
     board,

@@ -14,6 +14,7 @@ import type { StoreOptions } from "../store/open.ts";
 import type { Hooks } from "../handlers/hooks.ts";
 import type { Announcer } from "./work/announcer.ts";
 import type { Inbox } from "./control/signals.ts";
+import type { Thread } from "./liveness/heartbeat.ts";
 import type { GuardOptions } from "./liveness/heartbeat_messages.ts";
 import type { WorkerRecord } from "../store/port/workers.ts";
 import type { AroundStep } from "../steps/services.ts";
@@ -68,6 +69,8 @@ export interface LauncherOptions {
   readonly predecessorEnded?: string | undefined;
   /** Lets the heartbeat's thread end the process. Absent in a program that embeds the worker: the process is the program's. */
   readonly guard?: GuardOptions;
+  /** Starts the heartbeat's thread. Default: a `Worker`. */
+  readonly startThread?: () => Promise<Thread>;
   readonly clock?: Clock;
   /** How long a stop waits for the store in total; default 5 seconds. */
   readonly shutdownBudgetMs?: number;

@@ -52,6 +52,8 @@ export interface HeartbeatOptions {
   readonly guard?: GuardOptions | undefined;
   /** Heartbeats are sent only by {@linkcode Heartbeat.step}, and commands collected by {@linkcode Heartbeat.receive}. */
   readonly isDriven: boolean;
+  /** Starts the thread. */
+  readonly startThread: () => Promise<Thread>;
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly log: Log;
@@ -67,6 +69,20 @@ export interface HeartbeatListener {
   returned?(tokens: readonly string[]): void;
   /** Called when the thread has failed: it may have given these jobs back. */
   unsure?(tokens: readonly string[]): void;
+}
+
+/** The thread, as this side sees it. */
+export type Thread = Pick<Worker, "postMessage" | "terminate" | "onmessage" | "onerror">;
+
+/**
+ * Starts the thread.
+ *
+ * @throws {SpawnError} without free file descriptors: creating a `Worker` would end the process
+ */
+export async function startThread(): Promise<Thread> {
+  await checkDescriptors();
+  const url = new URL("./heartbeat_worker.ts", import.meta.url);
+  return new Worker(url.href, { type: "module", name: "heartbeat" });
 }
 
 type Beats = Pick<HeartbeatOptions, "storeUrl" | "isDriven" | "guard">;
@@ -88,9 +104,9 @@ export class Heartbeat implements Component {
   readonly name = "heartbeat";
   readonly #options: HeartbeatOptions;
   readonly #listeners: HeartbeatListener[] = [];
-  #worker: Worker | undefined;
+  #thread: Thread | undefined;
   /** The thread while it ends. */
-  #stopping: Worker | undefined;
+  #stopping: Thread | undefined;
   #stopped: (() => void) | undefined;
   #loopDelayMs = 0;
   #isDeregistered = false;
@@ -179,24 +195,24 @@ export class Heartbeat implements Component {
 
   /** Sets how long a stop waits for running jobs. */
   setShutdownTimeout(ms: number): void {
-    this.#worker?.postMessage({ kind: "timeout", ms } satisfies ToHeartbeat);
+    this.#thread?.postMessage({ kind: "timeout", ms } satisfies ToHeartbeat);
   }
 
   /** Lets the thread send the next heartbeat at once: the worker has become quiet, or has resumed. */
   beatSoon(): void {
-    this.#worker?.postMessage({ kind: "beat" } satisfies ToHeartbeat);
+    this.#thread?.postMessage({ kind: "beat" } satisfies ToHeartbeat);
   }
 
   async #end(): Promise<void> {
     this.#stop.abort();
     await Promise.allSettled([this.#inline, this.#sent]);
-    const worker = this.#stopping = this.#worker;
-    if (!worker) return;
-    this.#worker = undefined;
+    const thread = this.#stopping = this.#thread;
+    if (!thread) return;
+    this.#thread = undefined;
     this.#options.unstarted.detach();
     await new Promise<void>((resolve) => {
       this.#stopped = resolve;
-      worker.postMessage({ kind: "stop" } satisfies ToHeartbeat);
+      thread.postMessage({ kind: "stop" } satisfies ToHeartbeat);
     });
   }
 
@@ -205,17 +221,15 @@ export class Heartbeat implements Component {
     this.#stopping = undefined;
   }
 
-  /**
-   * Starts the thread. While that is impossible this side sends the heartbeats: without free file descriptors, creating a `Worker`
-   * would end the process.
-   */
+  /** Starts the thread. While that is impossible this side sends the heartbeats. */
   async #startThread(): Promise<void> {
-    const { clock, log } = this.#options;
+    const { startThread, clock, log } = this.#options;
     const { signal } = this.#stop;
     for (let failures = 0; !signal.aborted; failures++) {
       try {
-        await checkDescriptors();
-        if (!signal.aborted) this.#startWorker();
+        const thread = await startThread();
+        if (signal.aborted) thread.terminate();
+        else this.#use(thread);
         return;
       } catch (error) {
         if (failures === 0) {
@@ -227,50 +241,46 @@ export class Heartbeat implements Component {
     }
   }
 
-  #startWorker(): void {
+  #use(thread: Thread): void {
     const { storeUrl, storeOptions, intervalMs, ttlMs, guard, board, describe, log, clock } = this.#options;
     const { unstarted } = this.#options;
-    const worker = new Worker(new URL("./heartbeat_worker.ts", import.meta.url).href, {
-      type: "module",
-      name: "heartbeat",
-    });
-    worker.onmessage = (event: MessageEvent<FromHeartbeat>) => this.#receive(worker, event.data);
-    worker.onerror = (event) => {
+    thread.onmessage = (event: MessageEvent<FromHeartbeat>) => this.#receive(thread, event.data);
+    thread.onerror = (event) => {
       // Without this the Worker's error would end the whole process.
       event.preventDefault();
       log.error("Heartbeat thread failed, starting another", { error: event.message });
-      worker.terminate();
+      thread.terminate();
       this.#stopped?.();
-      if (this.#worker !== worker) return;
-      this.#worker = undefined;
+      if (this.#thread !== thread) return;
+      this.#thread = undefined;
       const unsure = unstarted.detach();
       for (const one of this.#listeners) one.unsure?.(unsure);
       void clock.sleep(THREAD_RETRY_MS, this.#stop.signal).then(() => this.#startThread());
     };
-    this.#worker = worker;
+    this.#thread = thread;
     const { clock: _clock, log: _log, ...options } = storeOptions;
-    worker.postMessage(
+    thread.postMessage(
       {
         kind: "start",
         storeUrl: isInline(this.#options) ? undefined : storeUrl,
         storeOptions: { ...options, maxBackoffMs: retryMs(ttlMs), pollMs: COMMAND_POLL_MS },
         record: describe(),
         at: momentOf(clock),
-        unstarted: unstarted.attach(() => worker.postMessage({ kind: "watch" } satisfies ToHeartbeat)),
+        unstarted: unstarted.attach(() => thread.postMessage({ kind: "watch" } satisfies ToHeartbeat)),
         board: board.buffer,
         intervalMs,
         ttlMs,
         guard,
       } satisfies ToHeartbeat,
     );
-    board.attach((word) => worker.postMessage({ kind: "word", word } satisfies ToHeartbeat));
+    board.attach((word) => thread.postMessage({ kind: "word", word } satisfies ToHeartbeat));
   }
 
-  #receive(worker: Worker, message: FromHeartbeat): void {
+  #receive(thread: Thread, message: FromHeartbeat): void {
     const { log, onGone, describe, clock } = this.#options;
     switch (message.kind) {
       case "ping":
-        worker.postMessage({ kind: "alive" } satisfies ToHeartbeat);
+        thread.postMessage({ kind: "alive" } satisfies ToHeartbeat);
         break;
       case "returned":
         log.info("Gave back jobs that had not started: the event loop was blocked", {
@@ -279,7 +289,7 @@ export class Heartbeat implements Component {
         for (const one of this.#listeners) one.returned?.(message.tokens);
         break;
       case "report":
-        worker.postMessage(
+        thread.postMessage(
           { kind: "record", at: momentOf(clock), record: describe() } satisfies ToHeartbeat,
         );
         break;
