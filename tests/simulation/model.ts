@@ -166,7 +166,8 @@ export class Model {
     if (rescued > 0) this.#rescuedAt = this.#world.time;
     for (const worker of offline) {
       const machine = this.machines.get(worker.slice(-12));
-      if (machine === undefined || machine.state !== "running" || this.weather.slow > 0) continue;
+      const isUp = machine?.state === "running" || machine?.state === "blocked";
+      if (machine === undefined || !isUp || this.weather.slow > 0) continue;
       if (this.#hits.some((hit) => hit.machine === machine)) continue;
       this.#world.fail("an outage takes no worker offline", `${machine.name} is rescued and runs`);
     }
@@ -391,6 +392,9 @@ export class Model {
 
   #judgeRepeats(id: string, runs: readonly Run[]): void {
     if (this.touched.has(id)) return;
+    const { debounce, on_duplicate } = this.pushes.get(id)?.plan.options ?? {};
+    // A migration that died may have stored a version that has ended since: it can't know whether a push has replaced that.
+    if (this.isSplit && (debounce ?? on_duplicate) !== undefined) return;
     const ended = runs.filter(({ how, isUnsure }) => !isUnsure && (how === "returned" || how === "failed"));
     for (const [i, run] of ended.entries()) {
       const again = ended.slice(i + 1).find(({ attempt, jid }) => jid === run.jid && attempt === run.attempt);

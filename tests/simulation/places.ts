@@ -6,6 +6,7 @@
 import { defaultSettings, type Settings } from "../../src/config/settings.ts";
 import { WEBHOOK_QUEUE } from "../../src/job/webhook.ts";
 import { Launcher } from "../../src/server/launcher.ts";
+import type { Thread } from "../../src/server/liveness/heartbeat.ts";
 import { nameOf } from "../../src/store/port/groups.ts";
 import type { Lease, RescueResult } from "../../src/store/port/jobs.ts";
 import type { NewWait, StepLease, Wait } from "../../src/store/port/steps.ts";
@@ -17,6 +18,7 @@ import { CALM, Link, PARTS } from "./link.ts";
 import type { Model } from "./model.ts";
 import type { Mishap, Plan } from "./plan.ts";
 import { Remote } from "./remote.ts";
+import { startThread } from "./thread.ts";
 import { Machine, type World } from "./world.ts";
 
 const HEARTBEAT_MS = 4_000;
@@ -35,6 +37,8 @@ export interface Process {
 interface Place {
   readonly machine: Machine;
   readonly link: Link;
+  /** The line of the heartbeat's thread, if it has one. */
+  readonly thread: Link | undefined;
   /** Undefined while it starts. */
   launcher: Launcher | undefined;
 }
@@ -92,12 +96,16 @@ export class Places {
     return { machine, link, store: await this.#in.ground.connect(machine, link) };
   }
 
-  /** Starts a process that has a line to another one. */
-  process(name: string): Pick<Process, "machine" | "link"> {
+  /**
+   * Starts a process that has a line to another one.
+   *
+   * @param main it is a thread of the process on that machine
+   */
+  process(name: string, main?: Machine): Pick<Process, "machine" | "link"> {
     const { world, model, plan } = this.#in;
-    const machine = new Machine(name, world);
+    const machine = new Machine(name, world, main);
     const link = new Link(machine, this.#isCalm ? CALM : plan.weather, {
-      faulted: () => model.hit(machine, 25_000),
+      faulted: () => model.hit(main ?? machine, 25_000),
       taken: (name, count) => model.starts.taken(name, count),
       executed: (label, result, args) => {
         const [worker] = args;
@@ -125,6 +133,7 @@ export class Places {
     world.note(`${machine.name} is killed`);
     machine.kill();
     this.#links.delete(link);
+    for (const other of this.#links) if (other.machine.state === "dead") this.#links.delete(other);
     model.killed(machine);
   }
 
@@ -135,16 +144,18 @@ export class Places {
     const number = this.nextWorker();
     const { machine, link, store } = await this.open(`w${of}.${number}`);
     machine.onCrash = () => this.kill(of, 1_000);
-    const place: Place = this.#places[of] = { machine, link, launcher: undefined };
+    const thread = plan.threads ? this.process(`${machine.name} thread`, machine) : undefined;
+    const place: Place = this.#places[of] = { machine, link, thread: thread?.link, launcher: undefined };
     world.note(`${machine.name} starts`);
     model.machines.set(nonceOf(number), machine);
     const launcher = new Launcher({
       ...{
         store,
         settings: { ...settingsOf(plan), ...(plan.named && { name: `place${of}` }) },
-        storeUrl: "sqlite::memory:",
+        storeUrl: thread ? "simulated:" : "sqlite::memory:",
         clock: machine.clock,
       },
+      ...(thread && { startThread: () => Promise.resolve(this.#startThread(machine, thread)) }),
       registry: handlersOn(machine, model),
       nonce: nonceOf(number),
     });
@@ -152,6 +163,14 @@ export class Places {
       // A start without a store ends the process. systemd starts it again.
       world.note(`${machine.name} doesn't start: ${(error as Error).message}`);
       this.kill(of, 1_000);
+    });
+  }
+
+  #startThread(main: Machine, { machine, link }: Pick<Process, "machine" | "link">): Thread {
+    link.cut(this.#outageUntil);
+    return startThread(main, machine, async () => {
+      const store = await this.#in.ground.connect(machine, link);
+      return { ...store, [Symbol.asyncDispose]: () => Promise.resolve() };
     });
   }
 
@@ -207,11 +226,17 @@ export class Places {
     model.hit(machine, MISHAP_MS);
     if (mishap.includes("lost")) {
       model.deaf.add(machine);
-      this.at(of).link.loseCommands(MISHAP_MS);
+      for (const link of this.linksOf(of)) link.loseCommands(MISHAP_MS);
     }
     const later = (run: () => void) => void world.at(world.time + world.random.next() * 500, undefined, run);
     if (mishap.includes("stop")) later(() => void this.restart(of));
     if (mishap === "kill") later(() => this.kill(of, 1_000));
+  }
+
+  /** The lines of the worker at a place to the store. */
+  linksOf(of: number): Link[] {
+    const { link, thread } = this.at(of);
+    return thread ? [link, thread] : [link];
   }
 
   /** Cuts all processes off from the store. A replica may take the store's place after the trouble: then at once. */

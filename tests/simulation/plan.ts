@@ -35,6 +35,8 @@ export type Deed =
   | { readonly do: "kill"; readonly of: number; readonly downMs: number }
   /** `inTake`: once the store has given it jobs that it hasn't received. */
   | { readonly do: "freeze"; readonly of: number; readonly forMs: number; readonly inTake: boolean }
+  /** A handler keeps the event loop; `ahead`: soon after the next take. Only of workers with threads. */
+  | { readonly do: "block"; readonly of: number; readonly forMs: number; readonly ahead: boolean }
   | { readonly do: "call"; readonly of: number | "client" | "operator" | "program"; readonly fault: CallFault }
   | { readonly do: "cut"; readonly of: number; readonly forMs: number }
   | { readonly do: "outage"; readonly forMs: number }
@@ -75,6 +77,8 @@ export interface Plan {
   readonly remote: boolean;
   /** Whether the worker at each place has the name of the place: the next one can't start before the store has freed it. */
   readonly named: boolean;
+  /** Whether workers send their heartbeats from a thread. */
+  readonly threads: boolean;
   /** Whether a webhook gets all events. */
   readonly hooked: boolean;
   readonly weather: Weather;

@@ -73,10 +73,11 @@ class Planner {
     // Over a slow line a program learns too late of a timeout for its job to be judged.
     const slow = remote ? 0 : random.pick([0, 0, 0.02, 0.2]);
     if (this.#rare.chance(0.1)) this.#startLimit();
-    const acts = this.#rare.chance(0.1) ? this.#acts.map((act) => this.#streaming(act)) : this.#acts;
-    const [named, hooked, foreign] = [0.1, 0.1, 0.1].map((share) => this.#rare.chance(share));
+    const streamed = this.#rare.chance(0.1) ? this.#acts.map((act) => this.#streaming(act)) : this.#acts;
+    const [named, hooked, foreign, threads] = [0.1, 0.1, 0.1, 0.2].map((share) => this.#rare.chance(share));
+    const acts = threads ? [...streamed, ...this.#blocks()] : streamed;
     return {
-      ...{ seed, workers: this.#workers, remote, named: named!, hooked: hooked! },
+      ...{ seed, workers: this.#workers, remote, named: named!, threads: threads!, hooked: hooked! },
       concurrency: random.pick([1, 2, 5]),
       weather: { usualMs: random.pick([0.1, 2, 20]), slow, slowMs: random.pick([300, 3_000]) },
       cron: random.chance(0.15) ? [cronEntry(random)] : [],
@@ -262,6 +263,21 @@ class Planner {
     const starts = `${random.between(1, 2)}/${random.pick([1, 3])}s`;
     this.#add(random.next() * 2_000, { do: "limit", queue, running, starts });
     this.#add(TROUBLE_MS - 2_000, { do: "limit", queue, running });
+  }
+
+  /** Returns acts by which handlers block event loops: soon after other acts, and amid jobs so short that some are taken ahead. */
+  #blocks(): Act[] {
+    const random = this.#rare;
+    const block = (at: number, ahead = false): Act => {
+      const forMs = random.pick([300, 1_500, 3_000, 8_000, 16_000]);
+      return { at, do: "block", of: random.between(0, this.#workers - 1), forMs, ahead };
+    };
+    const soon = () => random.pick(this.#acts).at + random.next() * 1_500;
+    const blocks = Array.from({ length: random.between(1, 3) }, () => block(soon()));
+    if (random.chance(0.5)) return blocks;
+    const at = soon();
+    const jobs = Array.from({ length: 80 }, (_, i): JobPlan => ({ id: `s${i}`, spec: { ms: 1 }, options: {} }));
+    return [...blocks, { at, do: "bulk", jobs }, ...[20, 40, 80].map((ms) => block(at + ms, true))];
   }
 
   /** Returns a push with jobs that write to their streams, which stay with their records. */

@@ -25,6 +25,8 @@ const START_MS = 500;
 const CALL_MS = 1_000;
 /** After the trouble, everything must have ended within this time: a flow whose push was interrupted is abandoned by then. */
 const REST_MS = 20 * 60_000;
+/** Jobs that were taken ahead wait for this long, about. */
+const AHEAD_MS = 30;
 /** The store is idle if it is so at this many looks in a row. */
 const IDLE_LOOKS = 3;
 const LOOK_MS = 1_000;
@@ -201,7 +203,10 @@ export class Simulation {
   }
 
   #linkOf(of: number | "client" | "operator" | "program"): Link | undefined {
-    if (typeof of === "number") return this.#places.at(of).link;
+    if (typeof of === "number") {
+      const links = this.#places.linksOf(of);
+      return links.length > 1 ? this.#in.world.random.pick(links) : links[0];
+    }
     return { client: this.#client.link, operator: this.#operator.link, program: this.#places.remote?.link }[of];
   }
 
@@ -242,14 +247,25 @@ export class Simulation {
         else freeze();
         return;
       }
+      case "block": {
+        // That doesn't hit its jobs: the worker stays online, and those that haven't begun go to others.
+        const { machine } = places.at(act.of);
+        const block = () => {
+          machine.block();
+          later(act.forMs, () => machine.unblock());
+        };
+        if (act.ahead) machine.onTake = () => later(world.random.next() * AHEAD_MS, block);
+        else block();
+        return;
+      }
       case "call":
         return void this.#linkOf(act.of)?.faults.push(act.fault);
       case "remote":
         return places.remote?.trouble(act.how, act.forMs);
       case "cut": {
-        const { machine, link } = places.at(act.of);
-        model.hit(machine, act.forMs);
-        return link.cut(world.time + act.forMs);
+        model.hit(places.at(act.of).machine, act.forMs);
+        for (const link of places.linksOf(act.of)) link.cut(world.time + act.forMs);
+        return;
       }
       case "outage":
         model.hit(undefined, act.forMs);

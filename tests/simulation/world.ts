@@ -162,7 +162,7 @@ export class World {
   #perform(event: Event): Promise<void> | undefined {
     const { machine, run } = event;
     if (run === undefined || machine?.state === "dead") return;
-    if (machine?.state === "frozen") {
+    if (machine?.state === "frozen" || machine?.state === "blocked") {
       machine.held.push(event);
       return;
     }
@@ -191,7 +191,8 @@ export class World {
 export class Machine {
   readonly name: string;
   readonly world: World;
-  state: "running" | "frozen" | "dead" = "running";
+  /** `blocked`: a handler doesn't yield, and its thread runs on. */
+  state: "running" | "frozen" | "blocked" | "dead" = "running";
   /** Events that became due while it was frozen. */
   readonly held: Event[] = [];
   /** By how much its wall clock is wrong. */
@@ -203,14 +204,18 @@ export class Machine {
   onTake = () => {};
   /** Kills it from within. */
   onCrash = () => {};
+  /** Another thread of its process: it is frozen and killed with it. */
+  #thread: Machine | undefined;
   readonly #began: number;
 
-  constructor(name: string, world: World) {
+  /** @param main it is a thread of the process on that one */
+  constructor(name: string, world: World, main?: Machine) {
     this.name = name;
     this.world = world;
     this.#began = world.time;
+    if (main) main.#thread = this;
     this.clock = {
-      now: () => Math.round(world.now + this.clockError),
+      now: () => Math.round(world.now + (main ?? this).clockError),
       monotonic: () => world.time - this.#began,
       turn: () => new Promise((resolve) => void world.at(world.time, this, resolve)),
       sleep: (ms, signal) => this.#sleep(ms, signal),
@@ -234,14 +239,29 @@ export class Machine {
   kill(): void {
     this.state = "dead";
     this.held.length = 0;
+    this.#thread?.kill();
   }
 
   freeze(): void {
-    if (this.state === "running") this.state = "frozen";
+    if (this.state !== "dead") this.state = "frozen";
+    this.#thread?.freeze();
+  }
+
+  /** Lets a handler keep its event loop until {@linkcode unblock}. */
+  block(): void {
+    if (this.state === "running") this.state = "blocked";
+  }
+
+  unblock(): void {
+    if (this.state === "blocked") this.#goOn();
   }
 
   thaw(): void {
-    if (this.state !== "frozen") return;
+    if (this.state === "frozen") this.#goOn();
+    this.#thread?.thaw();
+  }
+
+  #goOn(): void {
     this.state = "running";
     this.deafUntil = this.world.time;
     for (const event of this.held.splice(0)) this.world.again(event);

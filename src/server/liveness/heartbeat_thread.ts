@@ -33,7 +33,7 @@ const RETRY_MS = 500;
 /** The first message. */
 type Start = Extract<ToHeartbeat, { readonly kind: "start" }>;
 
-/** What surrounds the thread. */
+/** The surroundings of the thread. */
 export interface ThreadSurroundings {
   readonly clock: Clock;
   /** Sends a message to the main thread. */
