@@ -6,6 +6,7 @@
 import type { CrontabEntry } from "../client/crontab_entry.ts";
 import type { CronRecord } from "../cron/occurrence.ts";
 import type { EndedRun } from "../operator/query/cron_ends.ts";
+import type { LastSet } from "../store/admin/audit.ts";
 import type { WorkerInfo } from "../store/port/workers.ts";
 import type { entryShape, runShape } from "../operator/shapes/cron.ts";
 import type { JsonOf } from "../operator/shapes/shape.ts";
@@ -19,6 +20,8 @@ import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
 export interface CronRow extends CrontabEntry {
   /** No worker is online: its next run won't take place. */
   readonly isIdle?: boolean;
+  /** The event that paused it, as far as the audit log goes back. */
+  readonly pause?: LastSet | undefined;
 }
 
 /** Replaces the times of runs that won't take place. */
@@ -77,7 +80,7 @@ export function outcomeOf({ outcome, count, first, reason }: CronRecord): string
 }
 
 /** Returns an entry as JSON. */
-export function cronEntryJson(entry: CrontabEntry): JsonOf<typeof entryShape> {
+export function cronEntryJson(entry: CronRow): JsonOf<typeof entryShape> {
   const { name, definition, state, next, live, isLoaded, last } = entry;
   return {
     name,
@@ -86,12 +89,18 @@ export function cronEntryJson(entry: CrontabEntry): JsonOf<typeof entryShape> {
     next: isoTime(next),
     local: next === undefined ? undefined : inZone(next, definition!.schedule),
     paused: state?.paused ?? false,
+    pause: state?.paused ? pauseJson(entry.pause) : undefined,
     waiting: isoTime(state?.waiting),
     live,
     loaded: isLoaded,
     counts: state?.counts ?? {},
     last: last && cronRecordJson(last),
   };
+}
+
+/** Returns the pause of an entry as JSON. @param set the event that paused it, if it is known */
+export function pauseJson(set: LastSet | undefined): NonNullable<JsonOf<typeof entryShape>["pause"]> {
+  return { since: isoTime(set?.at), by: set?.user };
 }
 
 /** Returns a run as JSON. */

@@ -83,7 +83,7 @@ export function nodeJson(node: FlowNode, state: ShownState): JsonOf<typeof nodeS
 
 /** Returns a waiting node as `--json` and the HTTP API have a job. */
 export function waitingJson({ flow, node }: WaitingNode): JsonOf<typeof jobShape> {
-  const { name, jid, class: className, queue, after, waitsFor, payload = "" } = node;
+  const { name, jid, class: className, queue, after, waitsFor, changedAt, payload = "" } = node;
   const job = readablePayload({ payload });
   return {
     jid,
@@ -95,6 +95,7 @@ export function waitingJson({ flow, node }: WaitingNode): JsonOf<typeof jobShape
     node: name,
     after,
     waitsFor,
+    changedAt: isoTime(changedAt),
     payload: job ?? payload,
   };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parsePayload, type Payload } from "../job/job.ts";
+import { attemptOf, parsePayload, type Payload } from "../job/job.ts";
 import { stringifyLossless } from "../job/json.ts";
 import { readWireTime } from "../job/raw.ts";
 import { decodeBacktrace } from "../job/failure.ts";
@@ -60,6 +60,7 @@ export function shownJobJson(
     enqueuedAt: payloadTime(payload?.enqueued_at),
     ...(entry.at !== undefined && { [TIMES[place]]: isoTime(entry.at) }),
     worker: entry.worker,
+    failures: payload && attemptOf(payload) - 1,
     error: payload?.error_class === undefined ? undefined : {
       class: asText(payload.error_class),
       message: asText(payload.error_message),

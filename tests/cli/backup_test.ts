@@ -47,7 +47,7 @@ Deno.test("backs up a store under a running worker, and restores every job of it
   assertEquals(restored.code, 0, restored.stderr);
   const { kept, jobs: count } = JSON.parse(restored.stdout);
   assertEquals(await files(bench, "copy.db"), ["copy.db"]);
-  assertEquals(JSON.parse((await on(bench, "workers", "--json")).stdout), { workers: [] });
+  assertEquals(JSON.parse((await on(bench, "workers", "--json")).stdout), { workers: [], pausedQueues: [] });
   const { scheduled, queued, queues: found } = JSON.parse((await on(bench, "stats", "--json")).stdout);
   assertEquals([scheduled, found.find((one: { name: string }) => one.name === "idle").size], [5, 2_000]);
   // Jobs that ran when the backup was made are queued: no worker waits for a heartbeat to lapse.

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { OUTPUTS } from "../../src/cli/help/json_outputs.ts";
 import { Client } from "../../src/client/client.ts";
+import { readEvents } from "../../src/store/admin/audit.ts";
 import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 
@@ -107,7 +108,10 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     await bench.until(async () =>
       (await bench.store.workers.list()).some(({ work }) => work[0]?.lastLine !== undefined)
     );
-    await check(bench, "jobs list STATE", ["list", "running"]);
+    const running = await check(bench, "jobs list STATE", ["list", "running"]) as { jobs: Record<string, unknown>[] };
+    assertEquals(running.jobs.map(({ progress, lastLine }) => [progress, lastLine]), [["1 hold", "holding"]]);
+    const found = await check(bench, "jobs find", ["find", "JsonHold"]) as { jobs: Record<string, unknown>[] };
+    assertEquals(found.jobs.map(({ progress, lastLine }) => [progress, lastLine]), [["1 hold", "holding"]]);
     await check(bench, "jobs show JID", ["show", held]);
     await check(bench, "jobs workers", ["workers"]);
     await check(bench, "jobs dump", ["dump", "--all"]);
@@ -133,11 +137,16 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
     const { id } = await check(bench, "jobs flow push FILE", ["flow", "push", "flow.json"]) as { id: string };
     await check(bench, "jobs flow list", ["flow", "list"]);
     await check(bench, "jobs flow show ID", ["flow", "show", id]);
+    const { jobs: [node] } = await check(bench, "jobs list STATE", ["list", "waiting"]) as {
+      jobs: Record<string, unknown>[];
+    };
+    assert(Date.parse(String(node!["changedAt"])) > 0);
     await check(bench, "jobs flow retry ID", ["flow", "retry", id]);
     await check(bench, "jobs flow cancel ID", ["flow", "cancel", id]);
     await check(bench, "jobs steps JID", ["steps", waiting]);
     await check(bench, "jobs show JID", ["show", waiting]);
     await check(bench, "jobs list signals", ["list", "signals"]);
+    assertEquals((await check(bench, "jobs list STATE", ["list", "scheduled"]) as { signals: number }).signals, 1);
     await check(bench, "jobs steps rerun JID NAME", ["steps", "rerun", waiting, "approval", "--yes"]);
     await bench.until(async () => (await bench.store.steps.read(waiting)).some(({ name }) => name === "approval"));
     await check(bench, "jobs steps clear JID", ["steps", "clear", waiting, "charge", "--yes"]);
@@ -165,4 +174,55 @@ Deno.test("every command prints with --json the fields that docs/reference/json.
   // That of PostgreSQL: tests/outbox_test.ts.
   const others = OUTPUTS.filter(({ command }) => !command.startsWith("jobs outbox"));
   assertEquals(others.map(({ command }) => command).filter((command) => !seen.has(command)), []);
+});
+
+Deno.test("the JSON of a list has all that its table and the lines below it tell", async () => {
+  await using bench = await Bench.open();
+  const { store } = bench;
+  // deno-lint-ignore no-explicit-any
+  const read = async (command: string, ...args: string[]): Promise<any> => await check(bench, command, args);
+  const run = (...args: string[]) => jobs(args, { cwd: bench.folder, env: { JOBS_STORE: bench.url } });
+
+  await run("cron", "add", "often", "Noop", "--every", "1h");
+  await run("cron", "add", "rarely", "Noop", "--every", "9h");
+  await run("cron", "pause", "rarely");
+  const cron = await read("jobs cron list", "cron", "list");
+  const [audited] = (await readEvents(store, { limit: 1 })).events;
+  assertEquals([cron.idle, cron.entries[0].pause], [true, undefined]);
+  assertEquals(cron.entries[1].pause, { since: new Date(audited!.at).toISOString(), by: audited!.user });
+  assertEquals((await read("jobs cron next NAME", "cron", "next", "often")).idle, true);
+
+  await run("pause", "--for", "1h");
+  await run("pause", "mail");
+  const { pausedQueues } = await read("jobs workers", "workers");
+  assertEquals(
+    pausedQueues.map(({ name, pausedForMs }: { name: string; pausedForMs?: number }) => [name, pausedForMs! > 0])
+      .sort(),
+    [["*", true], ["mail", false]],
+  );
+
+  await store.admin.configure("low", { limit: { running: 5 } });
+  for (let i = 0; i < 101; i++) await store.admin.configure("low", { group: `g${i}`, limit: { running: 1 } });
+  await run("push", "Bulk", "-q", "low", "--group", "g0");
+  await run("push", "Bulk", "-q", "low");
+  const limited = await read("jobs limit", "limit");
+  assertEquals(
+    limited.limits.slice(0, 2).map(({ group, queued }: { group?: string; queued: number }) => [group, queued]),
+    [
+      [undefined, 2],
+      ["g0", 1],
+    ],
+  );
+  assertEquals(limited.more, ["low"]);
+
+  const failed = (jid: string, error_class: string) => {
+    const fields = { error_class, error_message: "none", retry_count: 2 };
+    return { jid, queue: "low", payload: JSON.stringify({ jid, class: "Bulk", args: [], queue: "low", ...fields }) };
+  };
+  await store.jobs.enqueue([failed("f1", "TypeError"), failed("f2", "RangeError")]);
+  await run("kill", "f1", "f2");
+  const dead = await read("jobs list STATE", "list", "dead");
+  assertEquals(dead.jobs.map(({ failures }: { failures: number }) => failures), [3, 3]);
+  const errors = await read("jobs errors", "errors", "-n", "1");
+  assertEquals([errors.groups.length, errors.more, errors.total], [1, true, 2]);
 });

@@ -296,7 +296,8 @@ Deno.test("shows how many nodes a waiting node of a flow waits for, and the flow
   );
   assertMatch((await jobs(["show", jids["extract"]!], { env })).stdout, new RegExp(`\nflow +${id}, node extract\n`));
   const shown = JSON.parse((await jobs(["show", jids["load"]!, "--json"], { env })).stdout);
-  const { payload, createdAt: _, ...rest } = shown;
+  const { payload, createdAt: _, changedAt, ...rest } = shown;
+  assert(Date.parse(changedAt) > 0);
   const load = { jid: jids["load"], class: "Load", state: "waiting", queue: "default", flow: id, node: "load" };
   const waits = { after: ["extract"], waitsFor: 1 };
   assertEquals(rest, { ...load, ...waits, why: ["It waits for the node before it: extract."] });

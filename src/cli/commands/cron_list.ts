@@ -3,8 +3,6 @@ import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { systemClock } from "../../clock.ts";
 import type { CronEntry } from "../../cron/entry.ts";
 import { checkEntries } from "../../cron/entry_check.ts";
-import type { nextRunsShape } from "../../operator/shapes/cron.ts";
-import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { readLastSettings } from "../../operator/query/last_settings.ts";
 import { withEnds } from "../../operator/query/cron_ends.ts";
 import type { LastSet } from "../../store/admin/audit.ts";
@@ -14,7 +12,7 @@ import { StoreError } from "../../store/port/errors.ts";
 import { pausedSince } from "../../text/queues.ts";
 import { shellWord } from "../../text/shell.ts";
 import { Mask } from "../../text/mask.ts";
-import { isoTime, relative } from "../../text/times.ts";
+import { relative } from "../../text/times.ts";
 import {
   CRON_COLUMNS,
   cronEntryJson,
@@ -24,6 +22,7 @@ import {
   inZone,
   NO_WORKER,
   noneSchedules,
+  pauseJson,
   utc,
   zoneOf,
 } from "../../text/cron.ts";
@@ -60,23 +59,29 @@ export async function list(argv: readonly string[]): Promise<number> {
   const writer = new ListWriter(flags.json, CRON_COLUMNS, cronEntryJson, "entries");
   let left = parseLimit(flags.limit ?? `${DEFAULT_LIMIT}`);
   let [isIdle, hasRuns] = [false, false];
-  const { next, pending } = await withCrontab(flags, async ({ crontab }, { cron, workers }) => {
+  const { next, pending } = await withCrontab(flags, async ({ crontab }, store) => {
     let next = flags.cursor;
-    isIdle = noneSchedules(await workers.list());
+    isIdle = noneSchedules(await store.workers.list());
     do {
       const page = await crontab.page({ ...request, cursor: next, limit: Math.min(left, MAX_CRON_PAGE) });
-      writer.write(page.entries.map((entry): CronRow => ({ ...masked(entry, mask), isIdle })));
+      const pauses = flags.json ? (await readLastSettings(store, [], undefined, page.entries)).cronPauses : undefined;
+      writer.write(page.entries.map((entry): CronRow => ({
+        ...masked(entry, mask),
+        isIdle,
+        pause: pauses?.get(entry.name),
+      })));
       hasRuns ||= page.entries.some(({ next }) => next !== undefined);
       left -= page.entries.length;
       next = page.next;
     } while (left > 0 && next !== undefined);
-    const { entries } = await cron.read(active.map(({ name }) => name));
+    const { entries } = await store.cron.read(active.map(({ name }) => name));
     return { next, pending: new Set(entries.map(({ name }) => name)) };
   }).then(({ next, pending: known }) => ({ next, pending: active.filter(({ name }) => !known.has(name)) })).catch(
     (error) => {
       // The first worker makes the store.
       if (!(error instanceof StoreError) || error.code !== "missing" || active.length === 0) throw error;
       isStored = false;
+      isIdle = true;
       return { next: undefined, pending: active };
     },
   );
@@ -88,6 +93,7 @@ export async function list(argv: readonly string[]): Promise<number> {
     isFirstPage
       ? 'No cron entries; add some under "cron" in the configuration, or with jobs cron add'
       : "No such cron entries",
+    { idle: isIdle },
   );
   if (shown.length > 0 && !flags.json) {
     const count = shown.length === 1 ? "1 entry isn't" : `${shown.length} entries aren't`;
@@ -134,7 +140,11 @@ export async function next(argv: readonly string[]): Promise<number> {
     };
   });
   if (flags.json) {
-    printJson({ runs: times.map((at) => ({ at: utc(at), local: inZone(at, schedule) })), pause: pauseJson(pause) });
+    printJson({
+      runs: times.map((at) => ({ at: utc(at), local: inZone(at, schedule) })),
+      idle: isIdle,
+      pause: pause && pauseJson(pause.set),
+    });
   } else {
     const now = systemClock.now();
     const zone = zoneOf(schedule) ?? "UTC";
@@ -162,10 +172,6 @@ async function pauseOf(store: Store, entry: CrontabEntry): Promise<Pause | undef
   return { set: cronPauses.get(entry.name) };
 }
 
-function pauseJson(pause: Pause | undefined): JsonOf<typeof nextRunsShape>["pause"] {
-  return pause && { since: isoTime(pause.set?.at), by: pause.set?.user };
-}
-
 /** Returns since when a paused entry doesn't run, by whom, and the command that resumes it. */
 function pauseText(name: string, { set }: Pause): string {
   const since = pausedSince(set, systemClock.now());
@@ -191,7 +197,7 @@ export async function history(argv: readonly string[]): Promise<number> {
       pause: entry && await pauseOf(store, entry),
     };
   });
-  if (flags.json) printJson({ history: records.map(cronRecordJson), pause: pauseJson(pause) });
+  if (flags.json) printJson({ history: records.map(cronRecordJson), pause: pause && pauseJson(pause.set) });
   else {
     printList(ENDED_RUN_COLUMNS, records, `Cron entry "${args[0]}" has no runs yet`);
     if (pause !== undefined) printError(`jobs: ${pauseText(args[0]!, pause)}`);

@@ -59,7 +59,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   const all = groups.list();
   const shown = all.slice(0, limit === Infinity ? all.length : limit);
   if (flags.json) {
-    printJson({ groups: shown.map(errorGroupJson), more: all.length > shown.length, ungrouped: groups.ungrouped });
+    const more = all.length > shown.length;
+    printJson({ groups: shown.map(errorGroupJson), more, total: all.length, ungrouped: groups.ungrouped });
     return 0;
   }
   printList(ERROR_COLUMNS, shown, "No failed jobs");

@@ -16,9 +16,11 @@ import { localTime } from "../../text/times.ts";
 import { COMMON_FLAGS, parseCommand, parseLimit } from "../terminal/args.ts";
 import { NotFoundError, UsageError } from "../terminal/errors.ts";
 import { describeFilterFlags, FILTER_FLAGS, FILTER_HELP, hasFilter, parseFilter } from "../shared/filter_flags.ts";
+import { reportJson } from "../shared/job_rows.ts";
 import { SearchWork } from "../shared/search_work.ts";
 import { placesOf, stateOfPlace, STATES } from "../../operator/actions/places.ts";
 import { glance } from "../top/job_summary.ts";
+import { reportsByJid } from "../top/running_jobs.ts";
 import { type WaitingNode, waitingNodes } from "../../operator/query/waiting_nodes.ts";
 import { nodeCall, waitingJson } from "../../text/flows.ts";
 import { printFaint, printJson } from "../terminal/output.ts";
@@ -82,6 +84,7 @@ export async function run(argv: readonly string[]): Promise<number> {
       finished: finished.map((job) => maskedEnded(job, mask)),
       waiting: waiting.slice(0, limit).map((one) => maskedNode(one, mask)),
       more: jobs.more || waiting.length > limit || work.signal.aborted,
+      reports: { running: reportsByJid(flags.json ? await store.workers.list() : []), mask },
       work,
     };
   });
@@ -92,7 +95,10 @@ export async function run(argv: readonly string[]): Promise<number> {
   const isEmpty = found.entries.length + found.waiting.length + found.finished.length === 0;
   const isInterrupted = found.work.signal.aborted;
   if (flags.json && (!isEmpty || isInterrupted)) {
-    const jobs = [...found.entries.map(jobJson), ...found.waiting.map(waitingJson)];
+    const jobs = [
+      ...found.entries.map((entry) => ({ ...jobJson(entry), ...reportJson(entry, found.reports) })),
+      ...found.waiting.map(waitingJson),
+    ];
     printJson({ jobs, finished: found.finished.map(finishedJson), more: found.more });
   } else if (!isEmpty) {
     const now = systemClock.now();

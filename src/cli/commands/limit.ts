@@ -91,7 +91,7 @@ async function showLimits(
     throw queueNotFound(queue, queues.map(({ name }) => name));
   }
   const listed = await readLimits(store.admin, queues.filter(({ name }) => queue === undefined || name === queue));
-  if (json) printJson({ limits: limitsJson(listed) });
+  if (json) printJson(limitsJson(listed));
   else if (queue !== undefined) printLimit(queue, listed[0]);
   else printLimits(listed);
 }

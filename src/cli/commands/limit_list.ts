@@ -1,5 +1,7 @@
 /** Lists the limits of queues and of their groups, for `jobs limit`. @module */
 import type { AdminStore, QueueInfo } from "../../store/admin/admin.ts";
+import type { limitListShape } from "../../operator/shapes/queues.ts";
+import type { JsonOf } from "../../operator/shapes/shape.ts";
 import { type GroupInfo, type GroupLimit, separateLimit } from "../../store/port/groups.ts";
 import { groupLimitText } from "../../text/groups.ts";
 import { limitText, limitUse } from "../../text/limits.ts";
@@ -42,12 +44,21 @@ export async function readLimits(
 }
 
 /** Returns the limits as JSON. Rows of groups have a `group`, the limit of each group has `eachGroup`. */
-export function limitsJson(listed: readonly ListedLimits[]): unknown[] {
-  return listed.flatMap(({ queue: { name, limit }, each, groups }) => [
-    ...(limit ? [{ queue: name, ...limit }] : []),
-    ...(each ? [{ queue: name, eachGroup: true, ...each }] : []),
-    ...groups.map((info) => ({ queue: name, group: info.name, ...separateLimit(info), ...info.limit })),
-  ]);
+export function limitsJson(listed: readonly ListedLimits[]): JsonOf<typeof limitListShape> {
+  return {
+    limits: listed.flatMap(({ queue: { name, limit, size }, each, groups }) => [
+      ...(limit ? [{ queue: name, ...limit, queued: size }] : []),
+      ...(each ? [{ queue: name, eachGroup: true, ...each }] : []),
+      ...groups.map((info) => ({
+        queue: name,
+        group: info.name,
+        ...separateLimit(info),
+        ...info.limit,
+        queued: info.size,
+      })),
+    ]),
+    more: listed.filter(({ hasMore }) => hasMore).map(({ queue }) => queue.name),
+  };
 }
 
 /** Prints a table of all limits. */

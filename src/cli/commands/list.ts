@@ -4,6 +4,7 @@ import { maskedEntry } from "../shared/masked.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { systemClock } from "../../clock.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
+import type { WorkerInfo } from "../../store/port/workers.ts";
 import { CursorError } from "../../store/port/cursor.ts";
 
 import { jobsIn } from "../../operator/query/jobs.ts";
@@ -22,7 +23,7 @@ import {
   hasFilter,
   parseFilter,
 } from "../shared/filter_flags.ts";
-import { jobRow } from "../shared/job_rows.ts";
+import { jobRow, reportJson } from "../shared/job_rows.ts";
 import { jobColumns, type State } from "../../text/jobs.ts";
 import { placesOf, STATES } from "../../operator/actions/places.ts";
 import { parseState } from "../shared/states.ts";
@@ -120,9 +121,14 @@ async function listState(store: Store, state: State, options: ListOptions): Prom
   const now = systemClock.now();
   const { places, queue } = await placesOf(store, state, flags.queue);
   const filter = { ...parseFilter({ ...flags, queue: undefined }, now), ...(queue !== undefined && { queue }) };
-  const reports = state === "running" ? { running: reportsByJid(await store.workers.list()), mask } : {};
+  const workers = state === "running" ? await store.workers.list() : [];
+  const reports = { running: reportsByJid(workers), mask };
   const columns = jobColumns(state, (entry: Entry) => jobRow(entry, reports));
-  const writer = new ListWriter(json, columns, jobJson);
+  const writer = new ListWriter(
+    json,
+    columns,
+    (entry: Entry) => ({ ...jobJson(entry), ...reportJson(entry, reports) }),
+  );
   let left = options.limit;
   let next = options.cursor;
   using work = new SearchWork({ drawn: hasFilter(flags) });
@@ -138,10 +144,20 @@ async function listState(store: Store, state: State, options: ListOptions): Prom
     next = at && cursorOf(at, places);
   }
   work.clear();
-  writer.end(next, hasFilter(flags) ? `No ${state} jobs ${describeFilterFlags(flags)}` : `No ${state} jobs`);
+  const runInSidekiq = inSidekiq(workers);
+  // A job that waits for a person is due when it gives up.
+  const signals = state === "scheduled" ? (await store.admin.stats()).waits.wait : undefined;
+  writer.end(next, hasFilter(flags) ? `No ${state} jobs ${describeFilterFlags(flags)}` : `No ${state} jobs`, {
+    runInSidekiq,
+    signals,
+  });
   if (signal.aborted) return work.end();
-  if (state === "running" && !json) await remarkSidekiq(store);
-  if (state === "scheduled" && !json) await remarkSignals(store);
+  if (runInSidekiq !== undefined && !json) {
+    printError(`jobs: ${runInSidekiq} more run in Sidekiq's workers (jobs workers --json)`);
+  }
+  if (signals !== undefined && signals > 0 && !json) {
+    printError("jobs: some wait for a signal until then: jobs list signals");
+  }
   return 0;
 }
 
@@ -179,14 +195,7 @@ function cursorOf({ place, cursor }: Position, places: readonly Place[]): string
   return place.in === "queue" && places.length > 1 ? `queue=${orderOf(place)}/${cursor ?? ""}` : cursor;
 }
 
-/** Sidekiq's workers hold no lease on the jobs they run, so that no list has them. */
-async function remarkSidekiq(store: Store): Promise<void> {
-  const running = (await store.workers.list()).filter(isSidekiqWorker).reduce((sum, worker) => sum + worker.busy, 0);
-  if (running > 0) printError(`jobs: ${running} more run in Sidekiq's workers (jobs workers --json)`);
-}
-
-/** A job that waits for a person is due when it gives up. */
-async function remarkSignals({ admin }: Store): Promise<void> {
-  const { waits } = await admin.stats();
-  if (waits.wait > 0) printError("jobs: some wait for a signal until then: jobs list signals");
+/** Sidekiq's workers hold no lease on the jobs they run, so that no list has them. Returns undefined for none. */
+function inSidekiq(workers: readonly WorkerInfo[]): number | undefined {
+  return workers.filter(isSidekiqWorker).reduce((sum, worker) => sum + worker.busy, 0) || undefined;
 }

@@ -23,13 +23,14 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { flags } = parseCommand("workers", argv, COMMON_FLAGS, "");
   const { workers, paused } = await withStore(flags, async (store) => ({
     workers: await store.workers.list(),
-    paused: pausedQueues((await store.admin.stats()).queues),
+    paused: (await store.admin.stats()).queues.filter(({ paused }) => paused),
   }));
   if (flags.json) {
-    printJson({ workers: workers.map((worker) => workerJson(worker)) });
+    const pausedQueues = paused.map(({ name, pausedForMs }) => ({ name, pausedForMs }));
+    printJson({ workers: workers.map((worker) => workerJson(worker)), pausedQueues });
     return 0;
   }
   printList(WORKER_COLUMNS, workers, "No workers; jobs run HANDLERS starts one");
-  if (paused !== undefined) printError(`jobs: paused: ${paused}`);
+  if (paused.length > 0) printError(`jobs: paused: ${pausedQueues(paused)}`);
   return 0;
 }

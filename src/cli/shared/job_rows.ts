@@ -18,6 +18,16 @@ export interface Reports {
   readonly mask?: Mask;
 }
 
+/** Returns what the worker of a running job has reported about it, as JSON. */
+export function reportJson(
+  entry: Entry,
+  { running, mask }: Reports,
+): { readonly progress?: string | undefined; readonly lastLine?: string | undefined } {
+  const { progress, lastLine } = running?.get(glance(entry).jid ?? "") ?? {};
+  const shown = (text: string | undefined) => text === undefined ? undefined : mask?.text(text) ?? text;
+  return { progress: shown(progress), lastLine: shown(lastLine) };
+}
+
 /** Returns the row of a job. */
 export function jobRow(entry: Entry, { running, mask }: Reports = {}): JobRow {
   const { place, at, worker } = entry;

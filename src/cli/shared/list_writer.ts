@@ -40,11 +40,14 @@ export class ListWriter<Row> {
    *
    * @param next the cursor of the next page, if there are more
    * @param none printed if the list is empty
+   * @param about fields about the whole list, for JSON: those that a table tells in a line below it
    */
-  end(next: string | undefined, none: string): void {
+  end(next: string | undefined, none: string, about: Readonly<Record<string, unknown>> = {}): void {
     if (this.#json) {
       const start = this.#begun ? "\n  ]" : `{\n  "${this.#key}": []`;
-      print(`${start}${next === undefined ? "" : `,\n  "next": ${JSON.stringify(next)}`}\n}`);
+      const fields = Object.entries({ ...about, next }).filter(([, value]) => value !== undefined)
+        .map(([name, value]) => `,\n  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+      print(`${start}${fields.join("")}\n}`);
     } else {
       if (this.#written === 0) print(none);
       if (next !== undefined) printFaint(`more: --cursor ${next}`);

@@ -54,6 +54,13 @@ const definitionFields = {
 };
 const { name, class: className, args, options, schedule, overlap, catchUp, everyProcess, memo } = definitionFields;
 
+const pause = optional(object("the pause of the entry; absent if it isn't paused", {
+  since: optional(time("when it began; absent, as `by`, if the audit log doesn't go back to it")),
+  by: optional(text("who paused the entry")),
+}));
+
+const idle = boolean("whether no online worker enqueues runs: none takes place until one does");
+
 /** An entry. */
 export const entryShape = object("", {
   name,
@@ -73,6 +80,7 @@ export const entryShape = object("", {
   next: optional(time("its next run")),
   local: optional(text("the same in its time zone")),
   paused: boolean("whether it is paused"),
+  pause,
   waiting: optional(time("a run that waits for the job of the run before")),
   live: optional(text("the jid of its last job, until that has finished")),
   loaded: boolean("whether a worker has loaded it"),
@@ -81,18 +89,14 @@ export const entryShape = object("", {
 });
 
 /** A page of entries. */
-export const entryPageShape = object("", { entries: list("the entries, by name", entryShape), next: NEXT });
+export const entryPageShape = object("", { entries: list("the entries, by name", entryShape), idle, next: NEXT });
 
 /** An entry with its runs. */
 export const shownEntryShape = object("", {
   entry: { ...entryShape, about: "the entry" },
   history: list("its runs, the latest first", runShape),
+  idle,
 });
-
-const pause = optional(object("the pause of the entry; absent if it isn't paused", {
-  since: optional(time("when it began; absent, as `by`, if the audit log doesn't go back to it")),
-  by: optional(text("who paused the entry")),
-}));
 
 /** The runs of an entry that follow. */
 export const nextRunsShape = object("", {
@@ -103,6 +107,7 @@ export const nextRunsShape = object("", {
       local: text("the same in the entry's time zone"),
     }),
   ),
+  idle,
   pause,
 });
 

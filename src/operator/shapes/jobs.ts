@@ -9,6 +9,8 @@ import { nodeShape } from "./batches.ts";
 import { stepShape } from "./steps.ts";
 import { any, boolean, choice, integer, NEXT, text, time } from "./values.ts";
 
+const PROGRESS = optional(text("running: its progress"));
+
 /** A job in one place. */
 export const jobShape = object("", {
   jid: optional(text("the job's ID; absent if the payload is unreadable")),
@@ -21,6 +23,9 @@ export const jobShape = object("", {
   diedAt: optional(time("dead: when it died")),
   startedAt: optional(time("running: when a worker fetched it")),
   worker: optional(text("running: the worker; with `jobs show` also of the last failed attempt")),
+  failures: optional(integer("how often it has failed; absent if the payload is unreadable")),
+  progress: PROGRESS,
+  lastLine: optional(text("running: its last log line")),
   error: optional(object("its last failure", {
     class: text("the error's class"),
     message: text("its message"),
@@ -34,12 +39,15 @@ export const jobShape = object("", {
   node: optional(text("waiting: its node")),
   after: optional(list("waiting: the nodes before it", text(""))),
   waitsFor: optional(integer("waiting: nodes that it still waits for")),
+  changedAt: optional(time("waiting: since when")),
   payload: any("the payload as an object; its text if it is unreadable"),
 });
 
 /** Jobs, in order. */
 export const jobPageShape = object("", {
   jobs: list("the jobs, in order", jobShape),
+  runInSidekiq: optional(integer("running: how many more run in workers of Sidekiq; absent without any")),
+  signals: optional(integer("scheduled: durable steps that wait for a signal, as `jobs list signals` lists them")),
   next: NEXT,
 });
 
@@ -59,7 +67,6 @@ const POSITION = oneOf(
   integer(""),
   text(""),
 );
-const PROGRESS = optional(text("running: its progress"));
 const LOG = optional(list("running: its last log lines", text("")));
 
 /** A job with everything that is known about it. */
@@ -67,14 +74,20 @@ export const shownJobShape = object("", {
   ...jobShape.fields,
   why: WHY,
   position: optional(POSITION),
-  progress: PROGRESS,
-  lastLine: optional(text("running: its last log line")),
   abortReason: optional(text("running: its signal has aborted: `Cancelled`, `Timeout`, `Shutdown` or `LeaseLost`")),
   log: LOG,
   steps: optional(list("its durable steps, as `jobs steps` prints them", stepShape)),
 });
 
-const { flow: _flow, node: _node, after: _after, waitsFor: _waitsFor, ...inPlace } = jobShape.fields;
+const {
+  flow: _flow,
+  node: _node,
+  after: _after,
+  waitsFor: _waitsFor,
+  changedAt: _changedAt,
+  lastLine: _lastLine,
+  ...inPlace
+} = jobShape.fields;
 
 /** A job in the HTTP API. */
 export const apiJobShape = named(
@@ -83,7 +96,6 @@ export const apiJobShape = named(
     ...inPlace,
     ref: text("identifies this entry until it moves to another place"),
     place: text("`scheduled`, `retry`, `dead`, `running` or `queue:NAME`"),
-    failures: optional(integer("how often it has failed")),
     why: optional(list(`with a jid: ${WHY.about}`, text(""))),
     position: optional({ ...POSITION, about: `with a jid, ${POSITION.about}` }),
     progress: optional(text("with a jid, running: its progress")),
@@ -128,5 +140,6 @@ export const errorsShape = object("", {
     }),
   ),
   more: boolean("whether there are more than the limit"),
+  total: integer("how many groups there are"),
   ungrouped: integer("jobs in no group, because there are too many different errors"),
 });

@@ -86,6 +86,8 @@ export const limitListShape = object("", {
       started: optional(limitShape.fields.started),
       weight: optional(number("the share of the group; absent for 1")),
       forMs: optional(number("time until the limit of the group ends; absent if it doesn't")),
+      queued: optional(integer("queued jobs of the queue or the group; absent for the limit of each group")),
     }),
   ),
+  more: list("queues that have more than 100 groups with a separate limit: `jobs list groups` lists all", text("")),
 });

@@ -4,6 +4,7 @@
  * @module
  */
 import { workerOutboxShape } from "./outbox.ts";
+import { queueShape } from "./queues.ts";
 import { list, map, object, optional } from "./shape.ts";
 import { any, choice, integer, NEXT, number, text, time } from "./values.ts";
 
@@ -69,7 +70,13 @@ export const workerShape = object("", {
 });
 
 /** Workers of `jobs workers`. */
-export const workerListShape = object("", { workers: list("online and offline workers", workerShape) });
+export const workerListShape = object("", {
+  workers: list("online and offline workers", workerShape),
+  pausedQueues: list(
+    "the paused queues",
+    object("", { name: queueShape.fields.name, pausedForMs: queueShape.fields.pausedForMs }),
+  ),
+});
 
 /** A worker in the HTTP API: its jobs have their payload, masked. */
 export const apiWorkerShape = object("", {

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import { CRON_FILTERS } from "../../operator/query/cron.ts";
 import { withEnds } from "../../operator/query/cron_ends.ts";
 import { entryPageShape, shownEntryShape } from "../../operator/shapes/cron.ts";
-import { cronEntryJson, cronRecordJson } from "../../text/cron.ts";
+import { readLastSettings } from "../../operator/query/last_settings.ts";
+import { cronEntryJson, cronRecordJson, type CronRow, noneSchedules } from "../../text/cron.ts";
 import { HttpError } from "../http/body.ts";
 import type { Services } from "../services.ts";
 import { readCronPage } from "../read/cron.ts";
@@ -24,8 +24,8 @@ export const cronRoutes: readonly ApiRoute[] = [
     query: { ...abouts, ...pageQuery(50) },
     shape: entryPageShape,
     run: async (c, services) => {
-      const { entries, next } = await readCronPage(services, c);
-      return { entries: entries.map((entry) => entryJson(entry, services)), next };
+      const { entries, next, isIdle } = await readCronPage(services, c);
+      return { entries: await entriesJson(entries, services), idle: isIdle, next };
     },
   }),
   reads({
@@ -38,11 +38,19 @@ export const cronRoutes: readonly ApiRoute[] = [
       if (entry === undefined) throw new HttpError(404, `No cron entry "${name.slice(0, 80)}"`);
       const runs = await services.crontab.history(name, HISTORY);
       const history = await withEnds(services.store, runs, entry, services.mask);
-      return { entry: entryJson(entry, services), history: history.map(cronRecordJson) };
+      const [[shown], workers] = await Promise.all([entriesJson([entry], services), services.store.workers.list()]);
+      return { entry: shown!, history: history.map(cronRecordJson), idle: noneSchedules(workers) };
     },
   }),
 ];
 
-function entryJson(entry: CrontabEntry, services: Services) {
-  return cronEntryJson({ ...entry, definition: services.mask.value(entry.definition) as typeof entry.definition });
+async function entriesJson(entries: readonly CronRow[], { store, mask }: Services) {
+  const { cronPauses } = await readLastSettings(store, [], undefined, entries);
+  return entries.map((entry) =>
+    cronEntryJson({
+      ...entry,
+      definition: mask.value(entry.definition) as typeof entry.definition,
+      pause: cronPauses.get(entry.name),
+    })
+  );
 }

@@ -18,6 +18,8 @@ export interface CronList {
   readonly cursor: string | undefined;
   /** Absent on the last page. */
   readonly next: string | undefined;
+  /** No worker is online: no run takes place. */
+  readonly isIdle: boolean;
 }
 
 /** Returns the requested page. */
@@ -30,7 +32,7 @@ export async function readCronPage({ crontab, store }: Services, c: Context<WebE
       store.workers.list(),
     ]);
     const isIdle = noneSchedules(workers);
-    return { entries: entries.map((entry) => ({ ...entry, isIdle })), filter, cursor: page.cursor, next };
+    return { entries: entries.map((entry) => ({ ...entry, isIdle })), filter, cursor: page.cursor, next, isIdle };
   } catch (error) {
     throw error instanceof InvalidCronFilter ? new HttpError(422, error.message) : error;
   }
