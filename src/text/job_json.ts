@@ -60,6 +60,7 @@ export function shownJobJson(
     enqueuedAt: payloadTime(payload?.enqueued_at),
     ...(entry.at !== undefined && { [TIMES[place]]: isoTime(entry.at) }),
     worker: entry.worker,
+    cancelled: entry.cancelled,
     failures: payload && attemptOf(payload) - 1,
     error: payload?.error_class === undefined ? undefined : {
       class: asText(payload.error_class),

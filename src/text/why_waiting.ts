@@ -23,7 +23,7 @@ import { isLate, usualMs } from "../store/ops/late.ts";
 import { LONG_RUN_MS, longRunning, runningJob, stallsOf } from "../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import { localMinute, relative } from "./times.ts";
-import { asOf, quietFor } from "./workers.ts";
+import { asOf, isEndedByRescue, quietFor } from "./workers.ts";
 import { pausedSince, pausedUntil } from "./queues.ts";
 
 /** The queues and workers around a job, and what it waits for itself. */
@@ -91,13 +91,24 @@ function whyDead(payload: Payload | undefined, canIsolate: boolean): string {
   return `it was killed, or its worker has a lower maxRetries than ${DEFAULT_MAX_RETRIES}`;
 }
 
-function whyStalled({ payload, worker }: Entry, { workers, now, runTimes, processes }: Surroundings): string[] {
+function whyStalled(entry: Entry, { workers, now, runTimes, processes }: Surroundings): string[] {
+  const { payload, worker, cancelled } = entry;
+  if (isEndedByRescue(entry)) return ["It was cancelled, and no worker has it: the next rescue by a worker ends it."];
   const at = workers.filter(({ id }) => id === worker);
-  if (at.length > 0 && at.every(({ alive }) => !alive)) return ["Its worker is offline: another one rescues it."];
+  if (at.length > 0 && at.every(({ alive }) => !alive)) {
+    return [
+      cancelled
+        ? "It was cancelled, and its worker is offline: the next rescue by another one ends it."
+        : "Its worker is offline: another one rescues it.",
+    ];
+  }
   const state = processes?.get(worker ?? "");
   if (state !== undefined) {
+    const process = `the process of its worker ${processText(state)}`;
     return [
-      `The process of its worker ${processText(state)}: another worker rescues the job once the heartbeat has lapsed.`,
+      cancelled
+        ? `It was cancelled, and ${process}: it ends once the heartbeat has lapsed.`
+        : sentence(`${process}: another worker rescues the job once the heartbeat has lapsed`),
     ];
   }
   const jid = parsePayload(payload)?.jid;

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Step } from "../job/step.ts";
+import type { ProcessState } from "../processes.ts";
 import type { Entry } from "../store/port/entries.ts";
 import { whyHeld, whyNotRunning } from "./why_waiting.ts";
 
@@ -60,6 +61,33 @@ Deno.test("a job that waits or runs names the job that holds it up, since when, 
     "so that it can be killed).",
   ]);
   assertEquals(reasons(running, { ...worker, alive: false }), ["Its worker is offline: another one rescues it."]);
+});
+
+Deno.test("a job that was cancelled ends at the next rescue once its worker is gone", () => {
+  const worker = { id: "w:1:a", alive: true, quiet: false, busy: 1, concurrency: 1, queues: ["default"] };
+  const payload = '{"class":"Spin","args":[],"jid":"s1"}';
+  const running: Entry = { ref: "l1", place: { in: "running" }, worker: "w:1:a", payload };
+  const reasons = (entry: Entry, alive: boolean, process?: ProcessState) =>
+    whyNotRunning(entry, {
+      workers: [{ ...worker, alive }],
+      queues: [],
+      now: NOW,
+      processes: new Map(process && [["w:1:a", process]]),
+    });
+  const cancelled: Entry = { ...running, cancelled: true };
+  assertEquals(reasons(cancelled, true), []);
+  assertEquals(reasons(cancelled, false), [
+    "It was cancelled, and its worker is offline: the next rescue by another one ends it.",
+  ]);
+  assertEquals(reasons(running, true, "ended"), [
+    "The process of its worker has ended without a stop: another worker rescues the job once the heartbeat has lapsed.",
+  ]);
+  assertEquals(reasons(cancelled, true, "ended"), [
+    "It was cancelled, and the process of its worker has ended without a stop: it ends once the heartbeat has lapsed.",
+  ]);
+  assertEquals(reasons({ ...cancelled, worker: "cancelled" }, true), [
+    "It was cancelled, and no worker has it: the next rescue by a worker ends it.",
+  ]);
 });
 
 Deno.test("states how old the latest heartbeat is of the workers that may fetch a job", () => {

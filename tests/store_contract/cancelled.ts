@@ -63,6 +63,26 @@ export const cancelled: Cases = {
     await end(t.store, worker, leases[1]!.token);
   },
 
+  "an entry tells that its job was cancelled, until it ends": async (open) => {
+    await using t = await open();
+    const { worker, leases } = await taken(t);
+    await cancelJob(t.store, jid(2), 0);
+    const cancelled = async () => {
+      const [page, found, texts] = await Promise.all([
+        entries(t.store, RUNNING),
+        t.store.jobs.find([jid(1), jid(2), jid(3)]),
+        t.store.jobs.find({ text: "HardJob", limit: 9 }),
+      ]);
+      const got = await t.store.admin.get(page.map(({ ref }) => ref));
+      return [page, found, texts, got].map((list) => numbers(list.flatMap((one) => one?.cancelled ? [one] : [])));
+    };
+    assertEquals(await cancelled(), Array(4).fill([2]));
+    await t.store.jobs.settle(worker, [{ kind: "release", token: leases[1]!.token }]);
+    assertEquals(await cancelled(), Array(4).fill([2]));
+    await lapse(t);
+    assertEquals(await cancelled(), Array(4).fill([2]));
+  },
+
   "a job that was cancelled outweighs that it killed its worker": async (open) => {
     await using t = await open();
     const { worker, leases } = await taken(t);

@@ -294,5 +294,9 @@ onBothStores(
     assertStringIncludes(asked.text, "Its worker can&#39;t abort it: " + why);
     const done = await someone.submit("/jobs/cancel", { jid: "r1", confirmed: "yes" }, "/jobs/r1");
     assertStringIncludes(done.text, `Cancelling r1: ${why}`);
+    assertStringIncludes(
+      (await someone.visit("/jobs/r1")).text,
+      "It was cancelled, and the process of its worker has ended without a stop: it ends once the heartbeat has lapsed.",
+    );
   },
 );

@@ -23,6 +23,9 @@ export const jobShape = object("", {
   diedAt: optional(time("dead: when it died")),
   startedAt: optional(time("running: when a worker fetched it")),
   worker: optional(text("running: the worker; with `jobs show` also of the last failed attempt")),
+  cancelled: optional(
+    boolean("running: true once it is cancelled; if its worker doesn't end it, the next rescue does"),
+  ),
   failures: optional(integer("how often it has failed; absent if the payload is unreadable")),
   progress: PROGRESS,
   lastLine: optional(text("running: its last log line")),

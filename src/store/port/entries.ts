@@ -26,6 +26,8 @@ export interface Entry {
   readonly at?: number;
   /** Leased: ID of the worker that has it. */
   readonly worker?: string;
+  /** Leased: it was cancelled. If its worker doesn't end it, the next rescue does. */
+  readonly cancelled?: true;
   /** In a queue, if `admin.get` was asked for it: how many of its jobs are taken before this one, up to a bound. */
   readonly before?: number;
 }

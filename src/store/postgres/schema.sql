@@ -128,14 +128,15 @@ CREATE TABLE start (
 -- `LIMIT 1` keeps the order of the join: a job is looked up in each queue, and no queue is read. By the planner's guess without statistics it would be
 -- in many rows of each, and the statement be compiled for 160 ms.
 CREATE VIEW entry AS
-  SELECT job.id, job.jid, job.payload, 'queue'::text AS place, queue_row.name AS queue, NULL::bigint AS at, NULL::text AS worker
+  SELECT job.id, job.jid, job.payload, 'queue'::text AS place, queue_row.name AS queue, NULL::bigint AS at, NULL::text AS worker,
+    NULL::smallint AS cancelled
     FROM job CROSS JOIN queue_row CROSS JOIN LATERAL (
       SELECT 1 FROM queued WHERE queued.queue = queue_row.id AND queued.job = job.id LIMIT 1) AS there
   UNION ALL
-  SELECT job.id, job.jid, job.payload, 'running', NULL, lease.at, lease_worker.worker
+  SELECT job.id, job.jid, job.payload, 'running', NULL, lease.at, lease_worker.worker, lease.cancelled
     FROM job JOIN lease ON lease.job = job.id JOIN lease_worker ON lease_worker.id = worker_id
   UNION ALL
-  SELECT job.id, job.jid, job.payload, member.place, NULL, member.at, NULL FROM job JOIN member ON member.job = job.id;
+  SELECT job.id, job.jid, job.payload, member.place, NULL, member.at, NULL, NULL FROM job JOIN member ON member.job = job.id;
 
 CREATE TABLE unique_lock (
   key text COLLATE "C" PRIMARY KEY,

@@ -8,6 +8,7 @@ import type { Buffer } from "node:buffer";
 import type { Entry, Place, SetName } from "../port/entries.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { nameOf, splitName } from "../port/groups.ts";
+import { CANCELLED_WORKER } from "../port/workers.ts";
 import { type Member, member } from "./context.ts";
 import { leasesKey, queueKey, SETS, WORKERS } from "./keys.ts";
 import type { ReconnectingClient } from "./client/reconnecting_client.ts";
@@ -24,8 +25,18 @@ export interface Found {
   /** In a set: its score, in seconds. */
   readonly score?: number;
   /** A lease: the worker that has it, and its token. */
-  readonly lease?: { readonly worker: string; readonly token: string };
+  readonly lease?: FoundLease;
 }
+
+/** A lease as it was found. */
+export interface FoundLease {
+  readonly worker: string;
+  readonly token: string;
+  readonly isCancelled: boolean;
+}
+
+/** The code of "1". */
+const DIGIT_ONE = 0x31;
 
 /** Size of the first window, when the sizes of the payloads are unknown. */
 export const FIRST_WINDOW = 16;
@@ -104,16 +115,17 @@ export async function readLeases(
 ): Promise<FoundLeases> {
   if (tokens.length === 0) return { found: [], count: 0 };
   const args = { leases: leasesKey(worker), maxBytes, isFirst, tokens };
-  const payloads = await client.run(SCRIPTS.readLeases, args, {
+  const [digits, ...payloads] = await client.run(SCRIPTS.readLeases, args, {
     bytes: true,
-  }) as (Buffer | null)[];
+  }) as [Buffer, ...(Buffer | null)[]];
+  const isCancelled = (i: number) => worker === CANCELLED_WORKER || digits[i] === DIGIT_ONE;
   const found = payloads.flatMap((bytes, i) =>
     bytes
       ? [{
         place: { in: "running" } as const,
         member: member(bytes),
         position: -1,
-        lease: { worker, token: tokens[i]! },
+        lease: { worker, token: tokens[i]!, isCancelled: isCancelled(i) },
       }]
       : []
   );
@@ -126,7 +138,7 @@ function refOf({ place, member: { exact }, position, score, lease }: Found): Ref
     case "queue":
       return { in: "queue", queue: nameOf(place.queue, place.group), digest: digestOf(exact), position };
     case "running":
-      return { in: "running", ...lease! };
+      return { in: "running", worker: lease!.worker, token: lease!.token };
     default:
       return { in: place.in, digest: digestOf(exact), position, score: score! };
   }
@@ -141,5 +153,6 @@ export function entryOf(found: Found): Entry {
     payload: text,
     ...(score === undefined ? {} : { at: Math.round(score * 1000) }),
     ...(lease ? { at: takenAt(lease.token), worker: lease.worker } : {}),
+    ...(lease?.isCancelled ? { cancelled: true } : {}),
   };
 }

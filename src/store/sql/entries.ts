@@ -17,6 +17,8 @@ export interface EntryRow extends JobRow {
   readonly queue: string | null;
   readonly at: number | null;
   readonly worker: string | null;
+  /** 1 for a lease whose job was cancelled. Absent in the view of an older schema, and for places without leases. */
+  readonly cancelled?: number | null;
 }
 
 /** Maximum number of rows that a search reads before it yields to the event loop. */
@@ -119,11 +121,12 @@ function* readMatches({ isStored }: Dialect, matches: string, values: readonly V
  */
 function* entriesOf({ queuedBetween }: Dialect, jobs: readonly JobRow[]): Body<Entry[]> {
   const places = yield query(
-    `SELECT job, 'queue' AS place, queue, CAST(NULL AS bigint) AS at, CAST(NULL AS text) AS worker
+    `SELECT job, 'queue' AS place, queue, CAST(NULL AS bigint) AS at, CAST(NULL AS text) AS worker,
+       CAST(NULL AS smallint) AS cancelled
      FROM (${queuedBetween("?1", "?2")}) AS waiting
-     UNION ALL SELECT job, 'running', NULL, at, worker
+     UNION ALL SELECT job, 'running', NULL, at, worker, cancelled
      FROM lease CROSS JOIN lease_worker WHERE job BETWEEN ?1 AND ?2 AND lease_worker.id = worker_id
-     UNION ALL SELECT job, place, NULL, at, NULL FROM member WHERE job BETWEEN ?1 AND ?2`,
+     UNION ALL SELECT job, place, NULL, at, NULL, NULL FROM member WHERE job BETWEEN ?1 AND ?2`,
     [jobs[0]!.id, jobs.at(-1)!.id],
   );
   const placeOf = new Map(places.map(({ job, ...place }) => [Number(job), place]));
@@ -135,13 +138,14 @@ function* entriesOf({ queuedBetween }: Dialect, jobs: readonly JobRow[]): Body<E
 
 /** Converts a row of the view `entry` to an entry of the port. */
 export function toEntry(row: object): Entry {
-  const { place, queue, at, worker, ...job } = row as EntryRow;
+  const { place, queue, at, worker, cancelled, ...job } = row as EntryRow;
   return {
     ref: makeRef({ place, ...job }),
     place: place === "queue" ? { in: "queue", ...splitName(queue!) } : { in: place },
     payload: job.payload,
     ...(at !== null && { at }),
     ...(worker !== null && { worker }),
+    ...(cancelled && { cancelled: true }),
   };
 }
 

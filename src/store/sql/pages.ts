@@ -102,7 +102,7 @@ function* readStep(place: Place, after: Position, limit: number, reverse: boolea
     }
     case "running":
       return yield query(
-        `SELECT job.id, jid, payload, 'running' AS place, NULL AS queue, lease.at, worker
+        `SELECT job.id, jid, payload, 'running' AS place, NULL AS queue, lease.at, worker, lease.cancelled
          FROM lease CROSS JOIN job CROSS JOIN lease_worker
          WHERE job.id = lease.job AND lease_worker.id = worker_id AND lease.job ${beyond} ?1
          ORDER BY lease.job ${direction} LIMIT ?2`,

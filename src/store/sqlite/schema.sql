@@ -139,13 +139,13 @@ CREATE TABLE start (
 
 -- Every job with its place, for operators.
 CREATE VIEW entry AS
-  SELECT job.id, job.jid, job.payload, 'queue' AS place, queue.name AS queue, NULL AS at, NULL AS worker
+  SELECT job.id, job.jid, job.payload, 'queue' AS place, queue.name AS queue, NULL AS at, NULL AS worker, NULL AS cancelled
     FROM job CROSS JOIN queue CROSS JOIN queued ON queued.queue = queue.id AND queued.job = job.id
   UNION ALL
-  SELECT job.id, job.jid, job.payload, 'running', NULL, lease.at, lease_worker.worker
+  SELECT job.id, job.jid, job.payload, 'running', NULL, lease.at, lease_worker.worker, lease.cancelled
     FROM job CROSS JOIN lease ON lease.job = job.id CROSS JOIN lease_worker ON lease_worker.id = worker_id
   UNION ALL
-  SELECT job.id, job.jid, job.payload, member.place, NULL, member.at, NULL
+  SELECT job.id, job.jid, job.payload, member.place, NULL, member.at, NULL, NULL
     FROM job CROSS JOIN member ON member.job = job.id;
 
 -- Keys of pushes: what decides whether another push is stored.

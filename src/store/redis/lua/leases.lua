@@ -16,17 +16,20 @@ return held
 --
 -- leases   jobs:leases:WORKER
 -- isFirst  "1" to read at least one
--- Result   the payloads of the first tokens, false for a lease that has ended
+-- Result   a digit for each of the first tokens, "1" if its job was cancelled, else "0"; then their payloads, false for a lease that has ended
 -- O(N) for N leases
 
 local bytes = tonumber(maxBytes)
-local result = {}
-for _, token in ipairs(tokens) do
+local cancelled = 'jobs:cancelled:' .. string.sub(leases, 13)
+local digits, result = {}, { '' }
+for i, token in ipairs(tokens) do
   local size = redis.call('HSTRLEN', leases, token)
-  if size > bytes and (#result > 0 or isFirst ~= '1') then break end
+  if size > bytes and (i > 1 or isFirst ~= '1') then break end
   bytes = bytes - size
-  result[#result + 1] = redis.call('HGET', leases, token)
+  digits[i] = redis.call('SISMEMBER', cancelled, token)
+  result[i + 1] = redis.call('HGET', leases, token)
 end
+result[1] = table.concat(digits)
 return result
 
 --- part returnLease: job groups
