@@ -4,12 +4,16 @@
  * @module
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { ShutdownBudget } from "../src/server/component.ts";
+import { UniqueName } from "../src/server/liveness/unique_name.ts";
 import { openStore } from "../src/store/open.ts";
 import type { Endpoint } from "../src/store/redis/client/address.ts";
 import { Connection } from "../src/store/redis/client/connection.ts";
 import { SentinelMaster } from "../src/store/redis/client/sentinel.ts";
-import { job } from "./store_contract/jobs.ts";
+import { job, workerRecord } from "./store_contract/jobs.ts";
+import { FakeClock } from "./support/clock.ts";
 import { until } from "./support/eventually.ts";
+import { KeptLog } from "./support/log.ts";
 import { freePort, type RedisServer, startRedis } from "./support/redis.ts";
 import { startRedisGroup } from "./support/redis_group.ts";
 import { collectLog, fails } from "./support/store_errors.ts";
@@ -88,6 +92,26 @@ Deno.test("redis: reconnects to the new master after a failover", async () => {
   target = two.port;
   assertEquals(await store.jobs.enqueue([job(2)]), [{ kind: "stored" }]);
   assertEquals(await two.cli("LLEN", "queue:default"), "2");
+});
+
+Deno.test("redis: a worker has its name again after a failover to a replica without its claim", async () => {
+  await using one = await startRedis();
+  await using two = await startRedis();
+  let target = one.port;
+  await using proxy = await TcpProxy.start(() => target);
+  await using store = await openStore(`redis://127.0.0.1:${proxy.port}`);
+  const [mine, other] = ["host:1:aaaaaaaaaaaa", "host:2:bbbbbbbbbbbb"] as const;
+  const clock = new FakeClock();
+  const name = new UniqueName({ store, name: "mail", worker: mine, ttlMs: 60_000, clock, log: new KeptLog() });
+  const beat = async () => name.beat(await store.workers.heartbeat(workerRecord(mine), 60_000));
+  await beat();
+  await name.start();
+  assertEquals((await store.workers.claim("name:mail", other, 1_000))?.worker, mine);
+  target = two.port;
+  proxy.cut();
+  await beat();
+  assertEquals((await store.workers.claim("name:mail", other, 1_000))?.worker, mine);
+  await name.stop(new ShutdownBudget(clock));
 });
 
 Deno.test("redis: connects to Sentinel's master, and to the next one when it dies", async () => {

@@ -295,6 +295,14 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   const outbox = settings.outbox === undefined
     ? undefined
     : new OutboxComponent({ url: settings.outbox, client, settings, clock, log: log("outbox"), loop });
+  const uniqueName = new UniqueName({
+    ...{ store, worker, clock, log: log("launcher") },
+    name: settings.name,
+    ttlMs: settings.heartbeatTimeoutMs,
+    predecessor: options.predecessor,
+    predecessorEnded: options.predecessorEnded,
+  });
+  heartbeat.listen(uniqueName);
   const all: Component[] = [
     // Those of this program, in which a guest has no code.
     ...options.guest ? [] : [
@@ -302,13 +310,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
       new HandlerExit({ log: log("handler-exit"), current: () => unhandledErrors.current }),
     ],
     heartbeat,
-    new UniqueName({
-      ...{ store, worker, clock, log: log("launcher") },
-      name: settings.name,
-      ttlMs: settings.heartbeatTimeoutMs,
-      predecessor: options.predecessor,
-      predecessorEnded: options.predecessorEnded,
-    }),
+    uniqueName,
     {
       name: "hooks",
       start: async () => void await hooks.startup?.(),

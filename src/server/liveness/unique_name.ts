@@ -4,6 +4,10 @@
  * Only its heartbeat tells whether the holder lives: a process number means nothing in another container, and two may share
  * a hostname. A start waits until the holder is offline, and fails as soon as the holder sends a heartbeat. After an outage
  * of the store or of the machine, the holder gets a whole heartbeat timeout for that, as it does before its jobs are rescued.
+ * The store may lose the claim: a server that crashed, or a replica that lagged, lacks its latest writes. Then another worker finds the
+ * name free. So the holder claims it again with the first heartbeat after each loss of a connection, and after a lapse, which tells it
+ * that another one may have the name.
+ *
  * A supervisor knows that a process has ended: its successor doesn't wait, see {@linkcode UniqueNameOptions.predecessor}.
  *
  * If the process dies while it waits, the name stays as it was.
@@ -14,6 +18,7 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import type { NameHolder } from "../../store/port/workers.ts";
+import type { HeartbeatListener } from "./heartbeat.ts";
 import { type Component, SHUTDOWN_HOOK_SHARE, type ShutdownBudget } from "../component.ts";
 
 /** Another worker has the name. The message is one line for people. */
@@ -46,11 +51,16 @@ const CLAIM_MS = 7 * 86_400_000;
 const RENEW_INTERVAL_MS = 3_600_000;
 const POLL_INTERVAL_MS = 250;
 
-export class UniqueName implements Component {
+export class UniqueName implements Component, HeartbeatListener {
   readonly name = "name";
   readonly #options: UniqueNameOptions;
   readonly #stop = new AbortController();
   #isHeld = false;
+  /** The losses of connections that the last claim knew of. */
+  #losses = 0;
+  /** The heartbeat has lapsed since the last claim. */
+  #hasLapsed = false;
+  #renewing: Promise<void> | undefined;
 
   constructor(options: UniqueNameOptions) {
     this.#options = options;
@@ -68,23 +78,31 @@ export class UniqueName implements Component {
     if (name === undefined) return;
     const key = keyOf(name);
     if (predecessor !== undefined) await workers.claim(key, predecessor, 0);
-    const holder = (await workers.claim(key, worker, CLAIM_MS))!;
+    const holder = await this.#claim(key);
     if (holder.worker !== worker) await this.#waitAndClaim(name, key, holder);
     if (this.#stop.signal.aborted) return;
     this.#isHeld = true;
-    void this.#renew(key);
+    void this.#renewHourly();
+  }
+
+  /** Renews the claim if the store may have lost it, or may have given the name to another worker. */
+  beat({ lapsed }: { readonly lapsed: boolean }): void {
+    if (!this.#isHeld || this.#stop.signal.aborted) return;
+    this.#hasLapsed ||= lapsed;
+    if (this.#hasLapsed || this.#losses !== this.#options.store.workers.losses) void this.#renew();
   }
 
   /** Releases the name. All jobs have ended by then, and the worker deregisters next. */
   async stop(budget: ShutdownBudget): Promise<void> {
     this.#stop.abort();
+    if (this.#renewing !== undefined) await budget.within(this.#renewing, SHUTDOWN_HOOK_SHARE);
     const { store: { workers }, name, worker } = this.#options;
     // The rest of the budget is for that.
     if (this.#isHeld) await budget.within(workers.claim(keyOf(name!), worker, 0), SHUTDOWN_HOOK_SHARE);
   }
 
   async #waitAndClaim(name: string, key: string, first: NameHolder): Promise<void> {
-    const { store: { workers }, worker, ttlMs, clock, log } = this.#options;
+    const { worker, ttlMs, clock, log } = this.#options;
     const { signal } = this.#stop;
     log.warn("Waiting until the worker that has the name is offline", {
       wanted: name,
@@ -94,26 +112,52 @@ export class UniqueName implements Component {
     while (!signal.aborted) {
       await clock.sleep(POLL_INTERVAL_MS, signal);
       if (signal.aborted) return;
-      const holder = (await workers.claim(key, worker, CLAIM_MS))!;
+      const holder = await this.#claim(key);
       if (holder.worker === worker) return;
       // Without a current heartbeat the holder may still be alive: only a new heartbeat proves it.
       if (holder.worker !== first.worker || holder.heartbeatUntil !== first.heartbeatUntil) throw new NameTaken(name);
     }
   }
 
+  /** Claims the name, and returns its holder. */
+  async #claim(key: string): Promise<NameHolder> {
+    const { store: { workers }, worker } = this.#options;
+    const { losses } = workers;
+    const hadLapsed = this.#hasLapsed;
+    this.#hasLapsed = false;
+    try {
+      const holder = (await workers.claim(key, worker, CLAIM_MS))!;
+      this.#losses = losses;
+      return holder;
+    } catch (error) {
+      this.#hasLapsed ||= hadLapsed;
+      throw error;
+    }
+  }
+
   /** Renews the claim until the stop. */
-  async #renew(key: string): Promise<void> {
-    const { store: { workers }, worker, name, clock, log } = this.#options;
+  async #renewHourly(): Promise<void> {
+    const { clock } = this.#options;
     const { signal } = this.#stop;
     for (;;) {
       await clock.sleep(RENEW_INTERVAL_MS, signal);
       if (signal.aborted) return;
-      const holder = await workers.claim(key, worker, CLAIM_MS).catch((error: Error) => {
-        log.debug("Could not renew the claim of the name", { wanted: name, error: error.message });
-      });
-      if (holder && holder.worker !== worker) {
-        log.warn("Another worker has the name: this one was offline", { wanted: name, holder: holder.worker });
-      }
+      await this.#renew();
+    }
+  }
+
+  /** Renews the claim. Never rejects. */
+  #renew(): Promise<void> {
+    return this.#renewing ??= this.#renewNow().finally(() => this.#renewing = undefined);
+  }
+
+  async #renewNow(): Promise<void> {
+    const { worker, name, log } = this.#options;
+    const holder = await this.#claim(keyOf(name!)).catch((error: Error) => {
+      log.debug("Could not renew the claim of the name", { wanted: name, error: error.message });
+    });
+    if (holder && holder.worker !== worker) {
+      log.warn("Another worker has the name: this one was offline", { wanted: name, holder: holder.worker });
     }
   }
 

@@ -10,10 +10,14 @@ function lab(more: { readonly predecessor?: string; readonly predecessorEnded?: 
   const clock = new FakeClock();
   const log = new KeptLog();
   const calls: string[] = [];
-  const state = { holder: "other", heartbeatUntil: 1_000 };
+  const state = { holder: "other", heartbeatUntil: 1_000, losses: 0, isDown: false };
   const workers = {
+    get losses() {
+      return state.losses;
+    },
     claim: (key: string, worker: string, ttlMs: number) => {
       calls.push(`${ttlMs === 0 ? "release" : "claim"} ${key} ${worker}`);
+      if (state.isDown) return Promise.reject(new Error("down"));
       if (ttlMs === 0 && state.holder === worker) state.holder = "";
       const { holder, heartbeatUntil } = state;
       return Promise.resolve({ worker: holder === "" ? worker : holder, heartbeatUntil });
@@ -87,4 +91,45 @@ Deno.test("a worker renews its claim each hour, warns if another has taken the n
   await name.stop(new ShutdownBudget(clock));
   assertEquals(calls.at(-1), "release name:mail me");
   assertEquals(clock.sleeping, []);
+});
+
+Deno.test("a worker claims its name again with the first heartbeat after a loss of a connection, or a lapse", async () => {
+  const { clock, log, calls, state, name } = lab();
+  state.holder = "";
+  state.losses = 2;
+  name.beat({ lapsed: true });
+  await name.start();
+  const claims = async (lapsed: boolean) => {
+    calls.splice(0);
+    name.beat({ lapsed });
+    await clock.turn();
+    return calls.length;
+  };
+  assertEquals(await claims(false), 0);
+  state.losses++;
+  state.isDown = true;
+  assertEquals([await claims(false), await claims(false)], [1, 1]);
+  state.isDown = false;
+  assertEquals([await claims(false), await claims(false)], [1, 0]);
+  const warnings = () => log.said.filter((line) => line.startsWith("warn"));
+  assertEquals(warnings(), []);
+  state.isDown = true;
+  assertEquals(await claims(true), 1);
+  state.isDown = false;
+  state.holder = "other";
+  assertEquals([await claims(false), await claims(false)], [1, 0]);
+  assertEquals(warnings(), ["warn Another worker has the name: this one was offline"]);
+  await name.stop(new ShutdownBudget(clock));
+  state.losses++;
+  assertEquals(await claims(true), 0);
+});
+
+Deno.test("a stop releases the name after a renewal that is under way", async () => {
+  const { clock, calls, state, name } = lab();
+  state.holder = "";
+  await name.start();
+  state.losses++;
+  name.beat({ lapsed: false });
+  await name.stop(new ShutdownBudget(clock));
+  assertEquals(calls, ["claim name:mail me", "claim name:mail me", "release name:mail me"]);
 });

@@ -187,6 +187,12 @@ export interface WorkerInfo extends WorkerRecord {
 /** Registers workers, and passes commands to them. */
 export interface WorkerStore {
   /**
+   * How many times this process has lost a connection to the store. Since then the store may lack its latest writes: a server that lost
+   * them has started again, or a replica that lagged has taken its place. 0 for a file.
+   */
+  readonly losses: number;
+
+  /**
    * Stores a worker's heartbeat and its running jobs. The first heartbeat registers it. Without another one within `ttlMs`, the
    * heartbeat lapses, and other workers may rescue its leases.
    */

@@ -66,6 +66,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     write: (body, options) => counted(runner.write(body, options)),
     read: (body) => runner.read(body),
     readMoment: (body) => runner.readMoment(body),
+    losses: () => client.losses,
     turn: () => client.clock.turn(),
     now: () => runner.now(),
     removeEnded: remove,

@@ -47,6 +47,10 @@ export class Workers implements WorkerStore {
     this.#book = book;
   }
 
+  get losses(): number {
+    return this.#context.client.losses;
+  }
+
   async heartbeat(record: WorkerRecord, ttlMs: number): Promise<HeartbeatReply> {
     const start = this.#context.client.clock.monotonic();
     const [lapsed, ...signals] = await retryLostReply(this.#context, () => this.#sendHeartbeat(record, ttlMs));

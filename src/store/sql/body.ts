@@ -72,6 +72,8 @@ export interface Engine {
   readMoment<T>(body: (now: number) => Body<T>): Promise<T>;
   /** Returns the time by itself. */
   now(): Promise<number>;
+  /** See `WorkerStore.losses`. */
+  losses(): number;
   /** Yields to the event loop. */
   turn(): Promise<void>;
   /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. Returns the ID of the first. */

@@ -60,8 +60,11 @@ export function workerIn(parameter: string): string {
 }
 
 /** Returns the part. */
-export function workersPart({ write, read, returnLeases }: Engine): WorkerStore {
+export function workersPart({ write, read, losses, returnLeases }: Engine): WorkerStore {
   return {
+    get losses() {
+      return losses();
+    },
     heartbeat: (record, ttlMs) =>
       write((now) => heartbeat(record, ttlMs, now), {
         deferrable: true,

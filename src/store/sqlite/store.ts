@@ -58,6 +58,7 @@ export function sqliteStore(url: string, context: Context): Store {
     write: (body, options) => commit.run(() => runNow(body(now()), sql), options),
     read: (body) => read(() => runNow(body(now()), sql)),
     readMoment: (body) => read(() => inMoment(context.database, () => runNow(body(now()), sql))),
+    losses: () => 0,
     turn,
     now: () => Promise.resolve(now()),
     storeJobs: newJobs.storing(context),
