@@ -40,6 +40,8 @@ export class Gateway implements AsyncDisposable {
   /** The worker that does the chores for all. */
   #keeper: RemoteWorker | undefined;
   #key: string | undefined;
+  /** The owners that are being read. */
+  #owners: Promise<ReadonlyMap<string, string>> | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -61,7 +63,7 @@ export class Gateway implements AsyncDisposable {
    * @throws {HandlerError} if an option of a class is invalid
    * @throws {StoreError} if the store doesn't accept the worker
    * @throws {TooManyWorkers}
-   * @throws {ForeignWorker} while another user's worker has the ID
+   * @throws {ForeignWorker} while another user's worker has the ID, here or at another gateway
    * @throws {LateRegistration}
    * @throws {GatewayClosed}
    */
@@ -70,11 +72,7 @@ export class Gateway implements AsyncDisposable {
     const { registration } = shown;
     for (let starting; (starting = this.#starting.get(id));) await starting.catch(() => {});
     const before = this.#workers.get(id);
-    if (before !== undefined && before.program.owner !== owner) {
-      throw new ForeignWorker(
-        `Worker "${id}" is another user's; expected the token that registered it, or another nonce`,
-      );
-    }
+    if (before !== undefined && before.program.owner !== owner) throw foreign(id);
     if (registration !== undefined && before?.registration !== undefined) {
       if (registration === before.registration) return before;
       if (registration < before.registration) {
@@ -88,6 +86,7 @@ export class Gateway implements AsyncDisposable {
 
   async #start(program: Program, shown: Shown): Promise<RemoteWorker> {
     if (this.#end.signal.aborted) throw new GatewayClosed();
+    if (!this.#workers.has(program.id)) await this.#checkOwner(program);
     await this.#workers.get(program.id)?.die();
     if (this.#workers.size >= MAX_WORKERS) {
       throw new TooManyWorkers(`This server has ${MAX_WORKERS} workers of other programs; use another one`);
@@ -110,6 +109,24 @@ export class Gateway implements AsyncDisposable {
     // One that was stopped by a command waits until its program knows.
     void worker.finished.then(() => worker.hasFailed && this.#forget(worker));
     return worker;
+  }
+
+  /**
+   * Checks that no other user has registered the worker at another gateway. A program without a user has all rights, and takes any.
+   *
+   * @throws {ForeignWorker}
+   */
+  async #checkOwner({ id, owner }: Program): Promise<void> {
+    if (owner === undefined) return;
+    const registered = (await this.#readOwners()).get(id);
+    if (registered !== undefined && registered !== owner) throw foreign(id);
+  }
+
+  /** Returns the owners of the workers of other programs, by ID. Thousands of programs register at once after a restart: they share a read. */
+  #readOwners(): Promise<ReadonlyMap<string, string>> {
+    return this.#owners ??= this.#options.store.workers.list().then(
+      (workers) => new Map(workers.flatMap(({ id, owner }) => owner === undefined ? [] : [[id, owner]])),
+    ).finally(() => this.#owners = undefined);
   }
 
   /** Stops the worker of a program: it has nothing left, or gives back what it has. */
@@ -200,4 +217,10 @@ export class Gateway implements AsyncDisposable {
     this.#keeper = all.find(({ state }) => !state.stopping);
     this.#keeper?.doChores();
   }
+}
+
+function foreign(id: string): ForeignWorker {
+  return new ForeignWorker(
+    `Worker "${id}" is another user's; expected the token that registered it, or another nonce`,
+  );
 }

@@ -115,11 +115,11 @@ export class RemoteWorker {
     for (const [name, options] of Object.entries(program.classes)) {
       registry.add(name, perform, options, program.version);
     }
-    const { id, hostname, pid, version, within } = program;
+    const { id, owner, hostname, pid, version, within } = program;
     this.#launcher = new Launcher({
       ...{ store, registry, clock, storeUrl: store.url },
       guest: {
-        ...{ id, hostname, pid, version, ...(within && { within }) },
+        ...{ id, hostname, pid, version, ...(owner !== undefined && { owner }), ...(within && { within }) },
         rss: () => this.rss,
         demand: () => this.#offers.demand,
         awake: () => this.#offers.awake(),

@@ -31,6 +31,8 @@ export interface Guest {
   readonly pid: number;
   /** Its runtime and client, instead of the version of this program: `python 3.11, jobs-client 0.1`. */
   readonly version: string;
+  /** See `WorkerRecord.owner`. */
+  readonly owner?: string;
   /** Its token is limited to these queues: it doesn't change the options of classes of other ones. */
   readonly within?: readonly string[];
   /** Returns its resident memory in bytes. */

@@ -65,16 +65,24 @@ export const workers: Cases = {
     await t.store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
     await t.store.workers.heartbeat(
       workerRecord("host:1:aaaaaaaaaaaa", {
-        ...{ quiet: true, quietSince: 1_700_000_000_000, stopping: true, processKey: "b0:1:2" },
+        ...{ quiet: true, quietSince: 1_700_000_000_000, stopping: true, processKey: "b0:1:2", owner: "ann" },
       }),
       TTL_MS,
     );
     const all = await t.store.workers.list();
     assertEquals(
-      all.map(({ busy, work, quiet, quietSince, stopping, processKey }) => (
-        { busy, work, quiet, quietSince, stopping, processKey }
+      all.map(({ busy, work, quiet, quietSince, stopping, processKey, owner }) => (
+        { busy, work, quiet, quietSince, stopping, processKey, owner }
       )),
-      [{ busy: 0, work: [], quiet: true, quietSince: 1_700_000_000_000, stopping: true, processKey: "b0:1:2" }],
+      [{
+        busy: 0,
+        work: [],
+        quiet: true,
+        quietSince: 1_700_000_000_000,
+        stopping: true,
+        processKey: "b0:1:2",
+        owner: "ann",
+      }],
     );
   },
 

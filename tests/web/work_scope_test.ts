@@ -4,7 +4,7 @@ import { Client } from "../../src/client/client.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { until } from "../support/eventually.ts";
-import { onBothStores } from "./site.ts";
+import { onBothStores, workerRecord } from "./site.ts";
 import { type Answer, REGISTRATION, WorkServer } from "./work_server.ts";
 
 const { token, secret } = newToken();
@@ -170,4 +170,26 @@ onBothStores("a worker belongs to the user that registered it, until it ends", a
   assertEquals(await send("settle", { worker, outcomes }), { lost: [] });
   await send("deregister", { worker });
   assertEquals((await send("register", { ...REGISTRATION, registration: 1 }, other.token)).worker, worker);
+});
+
+onBothStores("a worker belongs to its user at each server of the store", async ({ store }) => {
+  const other = newToken();
+  const users = [`w:work:${secret}`, `x:work:${other.secret}`];
+  await using first = new WorkServer(store, { users });
+  await using second = new WorkServer(store, { users });
+  const send = (server: WorkServer, verb: string, body: object, by = token) => server.send(verb, body, undefined, by);
+  const { worker } = await send(first, "register", REGISTRATION);
+  const { error } = await send(second, "register", REGISTRATION, other.token);
+  assertEquals(error, {
+    code: "forbidden",
+    message: `Worker "${worker}" is another user's; expected the token that registered it, or another nonce`,
+    field: "nonce",
+  });
+  assertEquals((await store.workers.list()).map(({ id, owner }) => [id, owner]), [[worker, "w"]]);
+  assertEquals((await send(second, "register", { ...REGISTRATION, running: [] })).worker, worker);
+  await send(second, "deregister", { worker });
+  // An earlier version notes no owner.
+  const { owner: _, ...record } = workerRecord(worker);
+  await store.workers.heartbeat(record, 60_000);
+  assertEquals((await send(second, "register", REGISTRATION, other.token)).worker, worker);
 });

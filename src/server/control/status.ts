@@ -47,6 +47,7 @@ export class Status {
       hostname: guest?.hostname ?? worker.slice(0, worker.indexOf(":")),
       pid: guest?.pid ?? Deno.pid,
       ...(this.#processKey !== undefined && { processKey: this.#processKey }),
+      ...(guest?.owner !== undefined && { owner: guest.owner }),
       tag: name ?? tag ?? "",
       labels,
       queues: [...new Set(queues.map((queue) => queue.name))],

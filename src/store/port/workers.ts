@@ -50,6 +50,11 @@ export interface WorkerRecord {
   readonly pid: number;
   /** Names this process on its machine (`processes.ts`), so that its end is seen there at once. Absent where that isn't known. */
   readonly processKey?: string;
+  /**
+   * The user that has registered it, for a worker of another program: no other one takes its place, at any server. Absent without users,
+   * and in the records of earlier versions.
+   */
+  readonly owner?: string;
   /** Free text shown with the worker; may be empty. */
   readonly tag: string;
   /** Further words shown with it. */

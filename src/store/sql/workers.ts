@@ -261,6 +261,7 @@ function readRecord(id: string, text: string): WorkerRecord {
     const like: Readonly<Record<string, unknown>> = {
       ...empty,
       processKey: "",
+      owner: "",
       quietSince: 0,
       heartbeatMs: 0,
       stopping: true,
