@@ -4,7 +4,7 @@
  * @module
  */
 import { formatDuration, parseDuration } from "../job/duration.ts";
-import { type EntryFields, isInstant } from "./entry_fields.ts";
+import { type EntryFields, readInstant } from "./entry_fields.ts";
 import { between, type Schedule } from "./schedule.ts";
 
 /** Bounds of a schedule, in epoch milliseconds and milliseconds. Plain JSON. */
@@ -71,8 +71,8 @@ export function checkBounds(
   fields: EntryFields,
   { name, schedule, everyMs }: { readonly name: string; readonly schedule: Schedule; readonly everyMs?: number },
 ): ScheduleBounds {
-  const start = instant(fields, "start");
-  const end = instant(fields, "end");
+  const start = readInstant(fields, "start");
+  const end = readInstant(fields, "end");
   if (start !== undefined && end !== undefined && end < start) {
     fields.report(`"end" is before "start"; expected a later time`, "end");
   }
@@ -104,11 +104,6 @@ function checkCount(fields: EntryFields, schedule: Schedule, start: number | und
   if (times.length === count) return times.at(-1);
   const most = `at most ${times.length}, as further runs are over ${MAX_COUNT_YEARS} years after "start"`;
   return fields.invalid("count", most);
-}
-
-function instant(fields: EntryFields, field: "start" | "end"): number | undefined {
-  const text = fields.get(field, `a time with its zone, such as "2026-01-01T06:00:00Z"`, isInstant);
-  return text === undefined ? undefined : Temporal.Instant.from(text).epochMilliseconds;
 }
 
 /** Returns the shift of an entry: whole seconds from 0 to the spread, evenly distributed over names. */

@@ -91,3 +91,21 @@ Deno.test("bounds are a part of the schedule: in words, and when it changes", ()
   assert(!isSameSchedule(plain, spec));
   assert(isSameSchedule(spec, { ...spec }));
 });
+
+Deno.test("the times of an entry are in the years 0 to 9999", () => {
+  const about = (fields: object) =>
+    checkEntries([{ name: "a", class: "A", every: "1h", ...fields }], { environment: "" }).problems
+      .map(({ message }) => message);
+  for (const field of ["start", "end", "anchor"]) {
+    for (const text of ["+275760-09-12T23:30:00Z", "+010000-01-01T00:00:00Z", "-000001-12-31T23:59:59.999Z"]) {
+      assertEquals(about({ [field]: text, spread: "1h" }), [
+        `Cron entry "a": "${field}" is "${text}"; expected a time in the years 0 to 9999`,
+      ]);
+    }
+    for (const text of ["9999-12-31T23:59:59.999Z", "0000-01-01T00:00:00Z"]) {
+      assertEquals(about({ [field]: text, spread: "1h" }), []);
+    }
+  }
+  // Counting these runs threw a RangeError.
+  assertEquals(about({ start: "+275760-09-12T23:30:00Z", count: 3 }).length, 1);
+});

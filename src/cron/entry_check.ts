@@ -15,11 +15,11 @@ import {
   FIELDS,
   FOREIGN_FIELDS,
   isBoolean,
-  isInstant,
   isObject,
   isOneOf,
   isText,
   PUSH_OPTIONS,
+  readInstant,
   show,
 } from "./entry_fields.ts";
 import type { Overlap } from "./occurrence.ts";
@@ -164,9 +164,8 @@ function checkInterval(fields: EntryFields): ScheduleSpec | undefined {
     fields.report(`"timezone" is for "rule", as "every" counts elapsed time; remove it`, "timezone");
   }
   const everyMs = fields.duration("every", MIN_INTERVAL_MS);
-  const anchor = fields.get("anchor", `a time with its zone, such as "2026-01-01T06:00:00Z"`, isInstant);
+  const from = readInstant(fields, "anchor") ?? 0;
   if (everyMs === undefined) return undefined;
-  const from = anchor === undefined ? 0 : Temporal.Instant.from(anchor).epochMilliseconds;
   return { everyMs, anchor: ((from % everyMs) + everyMs) % everyMs };
 }
 

@@ -146,8 +146,22 @@ export function isOneOf<T>(values: readonly T[]): (value: unknown) => value is T
   return (value): value is T => values.includes(value as T);
 }
 
+/** The first and the last millisecond of the years that ISO 8601 writes with four digits. */
+const [MIN_TIME_MS, MAX_TIME_MS] = [-62_167_219_200_000, 253_402_300_799_999];
+
+/**
+ * Returns the time of a field, ISO 8601 with its zone, in epoch milliseconds. Its years are those that a job may have: from later times on,
+ * runs would be later than any `Date`.
+ */
+export function readInstant(fields: EntryFields, field: string): number | undefined {
+  const text = fields.get(field, `a time with its zone, such as "2026-01-01T06:00:00Z"`, isInstant);
+  if (text === undefined) return undefined;
+  const ms = Temporal.Instant.from(text).epochMilliseconds;
+  return ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : fields.invalid(field, "a time in the years 0 to 9999");
+}
+
 /** Returns whether a value is an ISO 8601 time with its zone. */
-export function isInstant(value: unknown): value is string {
+function isInstant(value: unknown): value is string {
   try {
     return typeof value === "string" && Temporal.Instant.from(value) !== undefined;
   } catch {
