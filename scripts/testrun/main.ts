@@ -22,6 +22,7 @@ import { planRun } from "./plan.ts";
 import { runAll } from "./pool.ts";
 import { idleShare, idleSince, processorTimes } from "./processors.ts";
 import { count, Progress, summarize } from "./progress.ts";
+import { pythonVariables } from "./python.ts";
 import { runTask, type TaskResult } from "./run_task.ts";
 import { canInstall, install, installCommand, missingTools } from "./tools.ts";
 
@@ -68,6 +69,7 @@ async function main(args: readonly string[]): Promise<number> {
       NO_COLOR: "1",
       TMPDIR: await makeFolder(folder, "tmp"),
       DENO_DIR: await denoDir(),
+      ...await pythonVariables(await makeFolder(folder, "python")),
     };
     if (tasks.some(({ name }) => name.startsWith("tests/"))) {
       env.TEST_JOBS_MAIN = await bundleForTests(await makeFolder(folder, "jobs"));

@@ -5,9 +5,11 @@ import { planRun, type Task } from "./plan.ts";
 import { runAll } from "./pool.ts";
 import { idleSince, processorTimes } from "./processors.ts";
 import { count, describeResult, summarize } from "./progress.ts";
+import { pythonVariables } from "./python.ts";
 import { parseReport } from "./results.ts";
 import { runTask, type TaskContext, type TaskResult } from "./run_task.ts";
 import { installCommand, missingTools } from "./tools.ts";
+import { requireTool } from "../../tests/support/tools.ts";
 
 /** A folder with test files, and what tasks in it run with. */
 async function project(files: Readonly<Record<string, string>>): Promise<TaskContext & AsyncDisposable> {
@@ -208,4 +210,30 @@ Deno.test("names what is missing once, with the command that installs it", () =>
   const missing = missingTools(tools);
   assertEquals(missing.map(({ command }) => command), ["b-none", "a-none"]);
   assertEquals(installCommand(missing), "apt-get install --yes --no-install-recommends a b");
+});
+
+Deno.test("starts the interpreter of Python, not a script that selects one, and keeps compiled modules apart", async () => {
+  requireTool("python3");
+  await using context = await project({ "module.py": "", "program.py": "import sys, module; print(sys.executable)" });
+  const run = async (env: Readonly<Record<string, string>>) => {
+    const { stdout } = await new Deno.Command("python3", { args: [`${context.root}/program.py`], env }).output();
+    return new TextDecoder().decode(stdout).trim();
+  };
+  const direct = await run({ PYTHONDONTWRITEBYTECODE: "1" });
+  const before = Deno.env.get("PATH")!;
+  await Deno.writeTextFile(`${context.folder}/python3`, `#!/bin/sh\nexec ${direct} "$@"\n`, { mode: 0o755 });
+  Deno.env.set("PATH", `${context.folder}:${before}`);
+  try {
+    const cache = `${context.root}/cache`;
+    const { PATH, ...variables } = await pythonVariables(cache);
+    assertEquals(PATH, `${direct.replace(/\/[^/]*$/, "")}:${context.folder}:${before}`);
+    assertEquals(await run({ ...variables, PATH: PATH! }), direct);
+    const namesIn = async (folder: string) => (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+    assert((await namesIn(cache + context.root)).some((name) => /^module\..*pyc$/.test(name)));
+    assertEquals((await namesIn(context.root)).includes("__pycache__"), false);
+    Deno.env.set("PATH", PATH!);
+    assertEquals((await pythonVariables(cache)).PATH, undefined);
+  } finally {
+    Deno.env.set("PATH", before);
+  }
 });

@@ -99,7 +99,8 @@ function isFile(path: string): boolean {
   }
 }
 
-function findOnPath(command: string): string | undefined {
+/** Returns the path of a command on `PATH`. */
+export function findOnPath(command: string): string | undefined {
   const folders = (Deno.env.get("PATH") ?? "").split(":").filter((folder) => folder !== "");
   return folders.map((folder) => `${folder}/${command}`).find((path) => {
     try {

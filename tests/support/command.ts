@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { NETWORK } from "./network.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -103,7 +104,11 @@ export async function runHere(
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const path = program.includes("/") && !program.startsWith("/") ? `${ROOT}${program}` : program;
-  const { success, stdout, stderr } = await new Deno.Command(path, { args: [...args], cwd: ROOT, env }).output();
+  const { success, stdout, stderr } = await new Deno.Command(path, {
+    args: [...args],
+    cwd: ROOT,
+    env: { ...NETWORK, ...env },
+  }).output();
   const decoder = new TextDecoder();
   if (!success) throw new Error(`${program} ${args.join(" ")} failed:\n${decoder.decode(stderr)}`);
   return decoder.decode(stdout).trim();

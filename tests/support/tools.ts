@@ -4,6 +4,7 @@
  * @module
  */
 import { pathOf, TOOLS } from "../../scripts/testrun/tools.ts";
+import { NETWORK } from "./network.ts";
 
 /** Thrown by a test that this machine cannot run. `make test` counts the test as skipped, by name. */
 export class MissingTool extends Error {
@@ -40,7 +41,7 @@ export async function requirePackage(name: string): Promise<string> {
   if (await Deno.stat(`${folder}/complete`).then(() => true, () => false)) return modules;
   await Deno.mkdir(folder, { recursive: true });
   const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, name];
-  const { success } = await new Deno.Command("npm", { args, stdout: "null", stderr: "null" }).output();
+  const { success } = await new Deno.Command("npm", { args, env: NETWORK, stdout: "null", stderr: "null" }).output();
   if (!success) throw new MissingTool(`${name} required`);
   await Deno.writeTextFile(`${folder}/complete`, "");
   return modules;
