@@ -1,3 +1,3 @@
 import { testClient } from "./conformance/test.ts";
 
-testClient("Node", "node", new URL("./worker.mjs", import.meta.url));
+testClient("Node", "node", new URL("./worker.mjs", import.meta.url), "Redis");
