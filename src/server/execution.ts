@@ -89,7 +89,7 @@ export function newClient(
 }
 
 function newHorses(
-  { store, settings, registry }: LauncherOptions,
+  { store, settings, registry, horseProcesses }: LauncherOptions,
   modules: readonly string[],
   clock: Clock,
 ): HorsePool {
@@ -100,6 +100,7 @@ function newHorses(
     killAfterMs: settings.killAfterMs,
     maxMemoryBytes: settings.maxMemoryBytes,
     maxJobs: settings.maxJobsPerIsolatedProcess,
+    processes: horseProcesses,
     clock,
     log: logger("horses", clock),
   });

@@ -6,6 +6,7 @@
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { CronEntryInput } from "../cron/entry.ts";
+import type { HorseProcesses } from "../handlers/isolation/horse_process.ts";
 import type { PerformMiddleware } from "../handlers/handler.ts";
 import type { Registry } from "../handlers/registry.ts";
 import type { BatchMiddleware, PushMiddleware } from "../client/middleware.ts";
@@ -73,6 +74,8 @@ export interface LauncherOptions {
   readonly guard?: GuardOptions;
   /** Starts the heartbeat's thread. Default: a `Worker`. */
   readonly startThread?: () => Promise<Thread>;
+  /** Starts the processes of isolated classes. Default: those of this program. */
+  readonly horseProcesses?: HorseProcesses;
   readonly clock?: Clock;
   /** How long a stop waits for the store in total; default 5 seconds. */
   readonly shutdownBudgetMs?: number;

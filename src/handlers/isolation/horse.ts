@@ -1,7 +1,7 @@
 /**
  * The parent's side of a horse: a child process that performs one job at a time. `horse_main.ts` is the child's side.
  *
- *  1. A horse is this program with a hidden subcommand. It loads the handlers once, and reports when it is ready.
+ *  1. A horse is a process of this program (`horse_process.ts`). It loads the handlers once, and reports when it is ready.
  *  2. When a job's signal aborts, the horse receives the reason. If the job hasn't ended after the grace period, the horse
  *     is killed, and the job fails with that reason.
  *  3. When a horse ends unexpectedly, only its job fails. The name of the error is the kind of end.
@@ -12,26 +12,13 @@ import type { Clock } from "../../clock.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { parseLossless } from "../../job/json.ts";
 import type { Log } from "../../log/log.ts";
-import type { ExpectedChild } from "./child_listener.ts";
 import type { JobContext } from "../context.ts";
-import {
-  type Callable,
-  FrameConnection,
-  type FromHorse,
-  type ParentStore,
-  type StoreCall,
-  type ToHorse,
-} from "./ipc.ts";
-import { eachLine, howItEnded, killGroup } from "./process_group.ts";
+import type { HorseProcess } from "./horse_process.ts";
+import type { Callable, Frames, FromHorse, ParentStore, StoreCall, ToHorse } from "./ipc.ts";
+import { howItEnded } from "./process_group.ts";
 import { errorFrame, ProcessLost, RemoteError } from "./remote_error.ts";
 import { HandlerError } from "../registry.ts";
 import { leaseOf, setProcess, stepRelay, streamRelay } from "../running_context.ts";
-import { spawnSelf } from "./spawn_self.ts";
-
-/** The hidden subcommand. */
-const HORSE_COMMAND = "__horse";
-/** The variable with the address of the parent's socket, the token of the horse, and the process ID of the parent. */
-export const HORSE_VARIABLE = "JOBS_HORSE";
 
 /** A retiring horse has this long to export its spans. */
 const RETIRE_TIMEOUT_MS = 1_000;
@@ -39,8 +26,7 @@ const RETIRE_TIMEOUT_MS = 1_000;
 const BY_V8 = ", as V8 ends a process, most often one whose heap is full";
 
 export interface HorseOptions {
-  /** The expected connection of the horse. */
-  readonly expected: ExpectedChild;
+  readonly process: HorseProcess;
   readonly modules: readonly string[];
   /** The store for the clients of its handlers. */
   readonly store: ParentStore;
@@ -72,9 +58,9 @@ interface Work {
 /** A child process that performs jobs. */
 export class Horse {
   readonly #options: HorseOptions;
-  readonly #child: Deno.ChildProcess;
+  readonly #process: HorseProcess;
   readonly #ready = Promise.withResolvers<void>();
-  #connection: FrameConnection<FromHorse, ToHorse> | undefined;
+  #connection: Frames<FromHorse, ToHorse> | undefined;
   #work: Work | undefined;
   #dead = false;
   /** Whether it may have spans to export. */
@@ -85,36 +71,22 @@ export class Horse {
   /** Resolves when the process has ended and all its output is read. */
   readonly gone: Promise<void>;
 
-  /**
-   * Starts the process, which then connects.
-   *
-   * @throws {SpawnError} if it can't be started
-   */
   constructor(options: HorseOptions) {
     this.#options = options;
-    const { address, token, connection, cancel } = options.expected;
-    this.#child = spawnSelf({
-      args: [HORSE_COMMAND],
-      env: { [HORSE_VARIABLE]: JSON.stringify([address, token, Deno.pid]) },
-      output: "piped",
-    });
-    void connection.then((socket) => socket && this.#connected(socket));
+    const process = this.#process = options.process;
+    void process.connection.then((connection) => connection && this.#connected(connection));
     this.#ready.promise.catch(() => {}); // perform() handles it
-    const log = (line: string) => (this.#work?.job.log ?? options.log).info(line);
-    const printed = [this.#child.stdout, this.#child.stderr].map((stream) =>
-      eachLine(stream, { ended: this.#child.status, clock: options.clock }, log)
-    );
-    this.gone = this.#child.status.then(async (status) => {
-      cancel();
+    const printed = process.read((line) => (this.#work?.job.log ?? options.log).info(line));
+    this.gone = process.status.then(async (status) => {
       this.#end(status);
       // Processes that it has started would hold the pipes open.
-      killGroup(this.pid, "SIGKILL");
-      await Promise.all(printed);
+      process.kill();
+      await printed;
     });
   }
 
   get pid(): number {
-    return this.#child.pid;
+    return this.#process.pid;
   }
 
   get alive(): boolean {
@@ -150,7 +122,7 @@ export class Horse {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#work = { job, resolve, reject, ended };
     setProcess(job, this.pid);
-    if (this.#dead) this.#end(await this.#child.status);
+    if (this.#dead) this.#end(await this.#process.status);
     const lease = leaseOf(job);
     const delivered = this.#connection!.deliver({
       kind: "perform",
@@ -180,7 +152,7 @@ export class Horse {
     if (this.#dead) return;
     this.#dead = true;
     this.#reason = reason;
-    killGroup(this.pid, "SIGKILL");
+    this.#process.kill();
   }
 
   /**
@@ -195,14 +167,14 @@ export class Horse {
     this.#reason = reason;
     this.#connection!.send({ kind: "retire" });
     const ended = new AbortController();
-    void this.#child.status.then(() => ended.abort());
+    void this.#process.status.then(() => ended.abort());
     await this.#options.clock.sleep(RETIRE_TIMEOUT_MS, ended.signal);
-    if (!ended.signal.aborted) killGroup(this.pid, "SIGKILL");
+    if (!ended.signal.aborted) this.#process.kill();
   }
 
   /** Lets the horse load its handlers. */
-  #connected(socket: Deno.Conn): void {
-    const connection = this.#connection = new FrameConnection<FromHorse, ToHorse>(socket);
+  #connected(connection: Frames<FromHorse, ToHorse>): void {
+    this.#connection = connection;
     const { modules, log } = this.#options;
     connection.send({ kind: "start", modules, debug: log.enabled("debug") });
     const ended = connection.read((frame) => this.#receive(frame)).catch((error) =>

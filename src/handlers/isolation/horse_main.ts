@@ -7,7 +7,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Client, type ClientOptions } from "../../client/client.ts";
 import type { PushMiddleware } from "../../client/middleware.ts";
-import { systemClock } from "../../clock.ts";
+import { type Clock, systemClock } from "../../clock.ts";
 import { readableError } from "../../job/describe_error.ts";
 import { HandlerMissing } from "../../job/errors.ts";
 import { type Job, parsePayload } from "../../job/job.ts";
@@ -22,8 +22,16 @@ import { Registry } from "../registry.ts";
 import { RunningJob } from "../running_job.ts";
 import { StopNotice } from "../stop_notice.ts";
 import { StreamWriter } from "../stream_writer.ts";
-import { HORSE_VARIABLE } from "./horse.ts";
-import { type Callable, CALLS, FrameConnection, type FromHorse, type StoreCall, type ToHorse } from "./ipc.ts";
+import { HORSE_VARIABLE } from "./horse_process.ts";
+import {
+  type Callable,
+  CALLS,
+  FrameConnection,
+  type Frames,
+  type FromHorse,
+  type StoreCall,
+  type ToHorse,
+} from "./ipc.ts";
 import { errorFrame, RemoteError } from "./remote_error.ts";
 
 /** Tracing in a horse. Disposing of it exports the spans. */
@@ -49,19 +57,32 @@ export async function runHorse(openTracing: OpenTracing): Promise<boolean> {
   if (variable === undefined) return false;
   // Processes that a handler starts are not horses.
   Deno.env.delete(HORSE_VARIABLE);
-  const [address, token, parent] = JSON.parse(variable) as [string, string, number];
-  if (!dieWithParent(parent)) return true;
+  const [address, token, pid] = JSON.parse(variable) as [string, string, number];
+  if (!dieWithParent(pid)) return true;
   const socket = await Deno.connect({ transport: "unix", path: address });
   await socket.write(new TextEncoder().encode(token));
-  await using horse = new HorseMain(new FrameConnection<ToHorse, FromHorse>(socket), openTracing);
+  const parent = new FrameConnection<ToHorse, FromHorse>(socket);
+  await using horse = new HorseMain({ parent, openTracing, load: loadHandlers, clock: systemClock });
   await horse.run();
   return true;
 }
 
 type Answer = Extract<ToHorse, { kind: "answer" }>;
 
-class HorseMain implements AsyncDisposable {
-  readonly #parent: FrameConnection<ToHorse, FromHorse>;
+/** The surroundings of a horse. */
+export interface HorseSurroundings {
+  readonly parent: Frames<ToHorse, FromHorse>;
+  readonly openTracing: OpenTracing;
+  /** Loads the handlers of modules. */
+  readonly load: (modules: readonly string[], registry: Registry) => Promise<{
+    readonly pushMiddleware: readonly PushMiddleware[];
+  }>;
+  readonly clock: Clock;
+}
+
+export class HorseMain implements AsyncDisposable {
+  readonly #in: HorseSurroundings;
+  readonly #parent: Frames<ToHorse, FromHorse>;
   readonly #registry = new Registry();
   #client: Client;
   /** Forwards calls to the parent. */
@@ -70,7 +91,6 @@ class HorseMain implements AsyncDisposable {
   ) as unknown as Callable;
   readonly #calls = new Map<number, (answer: Answer) => void>();
   #lastCall = 0;
-  readonly #openTracing: OpenTracing;
   #tracing: HorseTracing | undefined;
   /** The stop notice for the current job, as the parent sends it. */
   readonly #stopNotice = new StopNotice();
@@ -79,9 +99,9 @@ class HorseMain implements AsyncDisposable {
   readonly #jobOfCode = new AsyncLocalStorage<RunningJob>();
   #log: Log = new FrameLog((frame) => this.#parent.send(frame), false, {});
 
-  constructor(parent: FrameConnection<ToHorse, FromHorse>, openTracing: OpenTracing) {
-    this.#parent = parent;
-    this.#openTracing = openTracing;
+  constructor(surroundings: HorseSurroundings) {
+    this.#in = surroundings;
+    this.#parent = surroundings.parent;
     this.#client = this.#newClient([]);
   }
 
@@ -130,9 +150,9 @@ class HorseMain implements AsyncDisposable {
   async #start({ modules, debug }: Extract<ToHorse, { kind: "start" }>): Promise<void> {
     this.#log = new FrameLog((frame) => this.#parent.send(frame), debug, {});
     try {
-      const { pushMiddleware } = await loadHandlers(modules, this.#registry);
+      const { pushMiddleware } = await this.#in.load(modules, this.#registry);
       // After loading: handlers may install a tracer provider.
-      this.#tracing = await this.#openTracing();
+      this.#tracing = await this.#in.openTracing();
       this.#client = this.#newClient(pushMiddleware);
       this.#parent.send({ kind: "ready" });
     } catch (error) {
@@ -150,7 +170,7 @@ class HorseMain implements AsyncDisposable {
         registry: this.#registry,
         stopNotice: this.#stopNotice,
         stepRunner: (job) => new StepRunner(job, this.#stepServices),
-        streamWriter: (job) => new StreamWriter(job, { clock: systemClock, stream: this.#callable.stream }),
+        streamWriter: (job) => new StreamWriter(job, { clock: this.#in.clock, stream: this.#callable.stream }),
         onProgress: ({ done, note }) => {
           if (this.#job?.job === job) {
             this.#parent.send({ kind: "progress", done, ...(note !== undefined && { note }) });
@@ -198,7 +218,7 @@ class HorseMain implements AsyncDisposable {
   get #stepServices(): StepServices {
     const around = this.#tracing?.step;
     return {
-      clock: systemClock,
+      clock: this.#in.clock,
       ...(around !== undefined && { around }),
       build: (job) => this.#client.build(job),
       steps: this.#callable.lease,
@@ -209,6 +229,7 @@ class HorseMain implements AsyncDisposable {
     const { middleware = [], ...tracing } = this.#tracing?.client ?? {};
     return new Client({
       store: this.#callable,
+      clock: this.#in.clock,
       classOptions: (name) => this.#registry.get(name)?.options,
       ...tracing,
       middleware: [...middleware, ...own],

@@ -96,8 +96,18 @@ export interface StoreCall {
   readonly args: readonly unknown[];
 }
 
-/** One end of the socket. */
-export class FrameConnection<In, Out> implements Disposable {
+/** One end of a connection. */
+export interface Frames<In, Out> extends Disposable {
+  /** Sends a frame, in order. A frame that cannot be sent is dropped: {@linkcode read} reports the end of the connection. */
+  send(frame: Out): void;
+  /** Sends a frame. Resolves with whether it was written; if not, the other process has ended and never receives it. */
+  deliver(frame: Out): Promise<boolean>;
+  /** Calls `onFrame` for each frame. Resolves when the other process has closed the connection. @throws if a frame is invalid */
+  read(onFrame: (frame: In) => void): Promise<void>;
+}
+
+/** One end of a socket. */
+export class FrameConnection<In, Out> implements Frames<In, Out> {
   readonly #socket: Deno.Conn;
   readonly #encoder = new TextEncoder();
   #unsent = "";
@@ -109,13 +119,11 @@ export class FrameConnection<In, Out> implements Disposable {
     this.#socket = socket;
   }
 
-  /** Sends a frame, in order. A frame that cannot be sent is dropped: {@linkcode read} reports the end of the connection. */
   send(frame: Out): void {
     this.#unsent += `${JSON.stringify(frame)}\n`;
     if (!this.#sending) void this.#sendAll();
   }
 
-  /** Sends a frame. Resolves with whether it was written; if not, the other process has ended and never receives it. */
   deliver(frame: Out): Promise<boolean> {
     return new Promise((resolve) => {
       this.#onWritten.push(resolve);
@@ -123,7 +131,6 @@ export class FrameConnection<In, Out> implements Disposable {
     });
   }
 
-  /** Calls `onFrame` for each frame. Resolves when the other process has closed the connection. */
   async read(onFrame: (frame: In) => void): Promise<void> {
     const decoder = new TextDecoder();
     const buffer = new Uint8Array(64 * 1024);

@@ -14,13 +14,13 @@
 import type { Clock } from "../../clock.ts";
 import { formatBytes } from "../../job/bytes.ts";
 import type { Log } from "../../log/log.ts";
-import { ChildListener } from "./child_listener.ts";
 import type { JobContext } from "../context.ts";
 import type { ParentStore } from "./ipc.ts";
 import { Horse, NeverStarted } from "./horse.ts";
+import { type HorseProcesses, horseProcesses } from "./horse_process.ts";
 import { memoryOf } from "./process_group.ts";
 import { ProcessLost } from "./remote_error.ts";
-import { checkDescriptors, SpawnError } from "./spawn_self.ts";
+import { SpawnError } from "./spawn_self.ts";
 
 export interface HorsePoolOptions {
   /** The modules with the handlers. */
@@ -33,6 +33,8 @@ export interface HorsePoolOptions {
   readonly maxMemoryBytes: number;
   /** A horse is replaced after this many jobs; 0 for never. */
   readonly maxJobs: number;
+  /** Starts their processes. Default: those of this program. */
+  readonly processes?: HorseProcesses | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -58,7 +60,7 @@ const MAX_HORSES_PER_JOB = 3;
 
 export class HorsePool {
   readonly #options: HorsePoolOptions;
-  readonly #listener: ChildListener;
+  readonly #processes: HorseProcesses;
   /** All running horses. */
   readonly #horses = new Set<Horse>();
   #idle: Horse[] = [];
@@ -73,7 +75,7 @@ export class HorsePool {
 
   constructor(options: HorsePoolOptions) {
     this.#options = options;
-    this.#listener = new ChildListener(options);
+    this.#processes = options.processes ?? horseProcesses(options);
   }
 
   /** The process IDs of the running horses. */
@@ -147,7 +149,7 @@ export class HorsePool {
   async #tryHorse(): Promise<Horse | undefined> {
     const { log } = this.#options;
     try {
-      await checkDescriptors();
+      await this.#processes.check();
       if (this.#stop.signal.aborted) return undefined;
       const horse = this.#startHorse();
       if (this.#isShort) log.info("Isolated processes can be started again");
@@ -163,14 +165,7 @@ export class HorsePool {
 
   #startHorse(): Horse {
     const { log } = this.#options;
-    const expected = this.#listener.expect();
-    let horse: Horse;
-    try {
-      horse = new Horse({ ...this.#options, expected });
-    } catch (error) {
-      expected.cancel();
-      throw error;
-    }
+    const horse = new Horse({ ...this.#options, process: this.#processes.start() });
     this.#started++;
     log.debug("Horse started", { pid: horse.pid });
     this.#horses.add(horse);
