@@ -113,7 +113,11 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   // deno-lint-ignore no-explicit-any -- see `Loop`
   const loop = <Body extends LoopBody<any>>(body: Body) =>
     new Loop(body, { clock, tasks, log: log(body.name), fail, outage });
-  const { registry, isolated, horses, endpoints } = executionOf(options, launcher);
+  const { registry, isolated, horses, endpoints } = executionOf(
+    options,
+    launcher,
+    (signal) => leaseGuard.recheck(signal),
+  );
   const classCounters = new ClassCounters();
   const counters = new Counters();
   const classSync = loop(new ClassSync({ store, registry, clock, within: options.guest?.within }));

@@ -32,17 +32,19 @@ export interface Execution extends ChosenMode {
 /**
  * Chooses the execution mode of each class.
  *
+ * @param recheck aborts a job that this worker has lost while it waited for its process
  * @throws {ModeError} if a class has two handlers, one that horses cannot load, or a program or an endpoint that can't run here
  */
 export function executionOf(
   options: LauncherOptions,
   { clock, workerId }: Pick<LauncherHooks, "clock" | "workerId">,
+  recheck: (signal: AbortSignal) => Promise<void>,
 ): Execution {
   const { isolate, programs, http, webhooks = [], reportUrl, killAfterMs, maxResultBytes, concurrency } =
     options.settings;
   const programSteps = new ProgramSteps({ clock, log: logger("program-steps", clock) });
   const modules = isolatedModules(options.registry, isolate);
-  const horses = modules.length > 0 ? newHorses(options, modules, clock) : undefined;
+  const horses = modules.length > 0 ? newHorses(options, modules, { clock, recheck }) : undefined;
   const endpoints = new Endpoints({
     endpoints: [...http, ...webhooks.map(({ endpoint }) => endpoint)],
     ...{ clock, maxResultBytes, concurrency },
@@ -91,7 +93,7 @@ export function newClient(
 function newHorses(
   { store, settings, registry, horseProcesses }: LauncherOptions,
   modules: readonly string[],
-  clock: Clock,
+  { clock, recheck }: { readonly clock: Clock; readonly recheck: (signal: AbortSignal) => Promise<void> },
 ): HorsePool {
   const { jobs, steps, batches, flows, webhooks } = store;
   return new HorsePool({
@@ -101,6 +103,7 @@ function newHorses(
     maxMemoryBytes: settings.maxMemoryBytes,
     maxJobs: settings.maxJobsPerIsolatedProcess,
     processes: horseProcesses,
+    recheck,
     clock,
     log: logger("horses", clock),
   });

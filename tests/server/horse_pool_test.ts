@@ -3,6 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { HorsePool } from "../../src/handlers/isolation/pool.ts";
 import { HandlerError } from "../../src/handlers/registry.ts";
+import { LeaseLost } from "../../src/job/errors.ts";
 import { openStore } from "../../src/store/open.ts";
 import { until } from "../support/eventually.ts";
 import { jobContext, runningJob } from "../support/job.ts";
@@ -103,6 +104,24 @@ Deno.test("a pool that is stopped while it starts a process leaves none", async 
   await horses.stop();
   await Promise.all([starting, performing]);
   assertEquals([horses.counts.started, horses.pids], [0, []]);
+});
+
+Deno.test("a job that its worker has lost while the process started isn't performed there", async () => {
+  await using folder = await temporaryFolder();
+  await using store = await openStore("sqlite::memory:");
+  const notes = `${folder.path}/notes`;
+  const options = { modules: [HORSES], store, killAfterMs: 1_000, maxMemoryBytes: 0, maxJobs: 0, clock: systemClock };
+  const running = runningJob({ class: "WhichProcess", payload: { args: [notes] } });
+  const lost = new LeaseLost();
+  const recheck = () => Promise.resolve(running.abort(lost));
+  const horses = new HorsePool({ ...options, recheck, log: new KeptLog() });
+  try {
+    const error = await assertRejects(() => horses.perform(running.context));
+    assertEquals(error, lost);
+    await assertRejects(() => Deno.readTextFile(notes), Deno.errors.NotFound);
+  } finally {
+    await horses.stop();
+  }
 });
 
 Deno.test("a process that can't load its handlers ends", async () => {

@@ -175,6 +175,26 @@ Deno.test("after a lapse, ownership is certain when a heartbeat was sent and the
   assertEquals(t.calls, ["heartbeat", "heartbeat", "held"]);
 });
 
+Deno.test("a job that had to wait is compared with the store before it is performed, as soon as that replies", async () => {
+  const t = owning();
+  await t.ownership.recheck(new AbortController().signal);
+  assertEquals(t.calls, [], "ownership was certain");
+  await t.clock.advance(20_000);
+  t.goAway(true);
+  const checked = t.ownership.recheck(new AbortController().signal);
+  await t.clock.advance(1_000);
+  t.goAway(false);
+  await t.clock.advance(500);
+  await checked;
+  assertEquals(t.calls.filter((call) => call === "held"), ["held"]);
+  await t.clock.advance(20_000);
+  t.goAway(true);
+  const over = new AbortController();
+  const ended = t.ownership.recheck(over.signal);
+  over.abort();
+  await ended;
+});
+
 Deno.test("a lapse that is reported during the comparison needs another one", async () => {
   const t = owning();
   const confirmed = t.ownership.confirm();

@@ -32,6 +32,8 @@ export interface HorseOptions {
   readonly store: ParentStore;
   /** An aborted job has this long to end. */
   readonly killAfterMs: number;
+  /** Aborts a job that this worker has lost while it waited for the process. */
+  readonly recheck?: ((signal: AbortSignal) => Promise<void>) | undefined;
   readonly clock: Clock;
   /** The log for the output of the horse while it has no job. */
   readonly log: Log;
@@ -114,6 +116,7 @@ export class Horse {
     else job.signal.addEventListener("abort", onAbort, { once: true });
     try {
       await this.#ready.promise;
+      await this.#options.recheck?.(job.signal);
       job.signal.throwIfAborted();
     } catch (error) {
       ended.abort();

@@ -33,6 +33,8 @@ export interface HorsePoolOptions {
   readonly maxMemoryBytes: number;
   /** A horse is replaced after this many jobs; 0 for never. */
   readonly maxJobs: number;
+  /** Aborts a job that this worker has lost while it waited for its process. */
+  readonly recheck?: (signal: AbortSignal) => Promise<void>;
   /** Starts their processes. Default: those of this program. */
   readonly processes?: HorseProcesses | undefined;
   readonly clock: Clock;

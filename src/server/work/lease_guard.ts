@@ -8,6 +8,7 @@
  * @module
  */
 import type { Clock } from "../../clock.ts";
+import { StoreError } from "../../store/port/errors.ts";
 
 /** A time on both clocks: the wall clock may be set, and the monotonic clock stops while the machine sleeps. */
 export interface Moment {
@@ -21,6 +22,8 @@ export function momentOf(clock: Clock): Moment {
   return { now: clock.now(), monotonic: clock.monotonic() };
 }
 
+/** Pause before the store is asked again. */
+const RETRY_MS = 500;
 /** If the wall clock has advanced by less than this, it was not set, and the machine has not slept. */
 const SHORT_MS = 1_000;
 
@@ -83,6 +86,23 @@ export class LeaseGuard {
     const lapses = this.#lapses;
     await this.#options.dropLost();
     this.#compared = lapses;
+  }
+
+  /**
+   * Aborts the running jobs that this worker has lost, unless it certainly has every lease. For a job that has begun and had to wait:
+   * until its process was ready, for example. Ends without an answer when `signal` aborts.
+   */
+  async recheck(signal: AbortSignal): Promise<void> {
+    const { clock, sendHeartbeat, dropLost } = this.#options;
+    while (!signal.aborted && !this.isSure) {
+      try {
+        await sendHeartbeat();
+        return await dropLost();
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+      }
+      await clock.sleep(RETRY_MS, signal);
+    }
   }
 
   /** Moves the heartbeat back on the wall clock if the monotonic clock shows a greater age. */
