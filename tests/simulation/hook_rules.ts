@@ -5,7 +5,7 @@
  */
 import { JOB_ENDS, type Notice, type Subscription, WEBHOOK_EVENTS } from "../../src/job/webhook.ts";
 import { expected } from "./jobs.ts";
-import type { Model } from "./model.ts";
+import type { Model, Run } from "./model.ts";
 import type { World } from "./world.ts";
 
 /** The webhook of the plans that have one: it gets everything. */
@@ -41,7 +41,9 @@ export class HookRules {
     const isTouched = (id: string, jid: string) => model.touched.has(id) || model.isTouchedJob(jid);
     // A push that replaces another has its jid.
     const runs = [...model.allRuns()];
-    const returned = new Set(runs.filter(({ how }) => how === "returned").map(({ jid }) => jid));
+    // A program whose server has died may report what its job returned after the timeout.
+    const mayReturn = ({ how, machine }: Run) => how === "returned" || how === "aborted" && model.programs.has(machine);
+    const returned = new Set(runs.filter(mayReturn).map(({ jid }) => jid));
     for (const { id, jid } of runs) {
       // An occurrence that the next one replaces may be ended by the simulation.
       if (isTouched(id, jid) || id.startsWith("tick ")) continue;

@@ -5,7 +5,7 @@
  */
 import type { JobContext } from "../../src/handlers/context.ts";
 import { Registry } from "../../src/handlers/registry.ts";
-import { Discard, Kill, Shutdown, Snooze } from "../../src/job/errors.ts";
+import { Discard, Kill, Snooze } from "../../src/job/errors.ts";
 import { Asleep, Released } from "../../src/steps/errors.ts";
 import { type Notice, WEBHOOK_CLASS } from "../../src/job/webhook.ts";
 import { HOOK } from "./hook_rules.ts";
@@ -165,16 +165,25 @@ function how(error: unknown, { aborted }: AbortSignal): Run["how"] {
   return error instanceof Snooze ? "snoozed" : "failed";
 }
 
-/** Returns the handlers of a worker's process. */
-export function handlersOn(machine: Machine, model: Model): Registry {
+/** The module that isolated processes load. */
+const MODULE = "handlers.ts";
+/** The classes that may be isolated. */
+export const ISOLATED = ["Work", "Saga"];
+
+/**
+ * Returns the handlers of a process.
+ *
+ * @param worker where its worker is: on that machine, unless the process is an isolated one
+ */
+export function handlersOn(machine: Machine, model: Model, worker = machine): Registry {
   /** Runs a handler's code, which the model watches. */
   const watched = (id: string, run: (ctx: JobContext, noted: Run) => Promise<unknown>) => async (ctx: JobContext) => {
-    const noted = await model.begin(id, ctx, machine);
+    const noted = await model.begin(id, ctx, worker, machine);
     try {
       const result = await run(ctx, noted);
       // An attempt that outlives its timeout has failed, whatever it returns. One that outlives a stop has not.
       const { aborted, reason } = ctx.signal;
-      model.end(noted, aborted && !(reason instanceof Shutdown) ? "aborted" : "returned");
+      model.end(noted, aborted && reason.name !== "Shutdown" ? "aborted" : "returned");
       return result;
     } catch (error) {
       model.end(noted, how(error, ctx.signal));
@@ -194,7 +203,7 @@ export function handlersOn(machine: Machine, model: Model): Registry {
       }
       if (chunks === 0) await nap(ctx, spec);
       if (spec.end === "crash") {
-        model.hit(machine);
+        model.hit(worker);
         machine.onCrash();
         await new Promise(() => {});
       }
@@ -208,86 +217,91 @@ export function handlersOn(machine: Machine, model: Model): Registry {
   const registry = new Registry();
   if (model.hooks) registry.add(WEBHOOK_CLASS + HOOK.name, (_ctx, notice: Notice) => model.hooks?.delivered(notice));
   return registry
-    .add("Work", work)
+    .add("Work", work, {}, MODULE)
     .add("Callback", (ctx, id: string) => watched(id, (ctx) => nap(ctx, { ms: 5 }))(ctx))
     .add("Tick", (ctx, ms: number) => {
       const occurrence = ctx.occurrence?.scheduledAt;
       const id = `tick ${occurrence}`;
       return watched(id, (ctx) => nap(ctx, { ms }))(ctx);
     }, { retry: 0, queue: "low", dead: false })
-    .add("Saga", (ctx, id: string, steps: readonly StepPlan[]) =>
-      watched(id, async (ctx, run) => {
-        const once = (name: string, body: (attempt: number) => Promise<unknown>, retry = 0) =>
-          ctx.step(name, async ({ attempt }) => {
-            await model.steps.runs(id, name, run);
-            await body(attempt);
-            return `${name} at ${machine.world.time}`;
-          }, retry > 0 ? { retry, backoff: 1 } : {}).then((value) => model.steps.returned(id, name, run, value));
-        const child = async (name: string, job: JobPlan) => {
-          model.steps.waits(name, run);
-          const value = await ctx.run(name, "Work", [job.id, job.spec], job.options).catch((error: Error) => {
-            if (error.name !== "ChildFailed") throw error;
-          });
-          model.steps.childEnded(id, run, name, job, model.steps.returned(id, name, run, value));
-        };
-        const sleep = async (name: string, ms: number) => {
-          model.steps.waits(name, run);
-          await ctx.sleep(name, ms / 1_000);
-          model.steps.timedOut(id, name, run, ms);
-        };
-        for (const [i, step] of steps.entries()) {
-          const name = `${step.kind}${i}`;
-          switch (step.kind) {
-            case "step":
-              await once(name, async (attempt) => {
-                await nap(ctx, step);
-                if (attempt <= step.fails) throw new Error(`attempt ${attempt} of ${name} fails`);
-              }, step.fails + 1);
-              break;
-            case "sleep":
-              await sleep(name, step.ms);
-              break;
-            case "wait": {
-              model.steps.waits(name, run);
-              const signal = await ctx.waitFor(name, { key: step.key, timeout: step.ms / 1_000 });
-              model.steps.returned(id, name, run, signal);
-              if (typeof signal === "number") model.steps.received(signal, `${id} ${name}`);
-              else model.steps.timedOut(id, name, run, step.ms);
-              break;
+    .add(
+      "Saga",
+      (ctx, id: string, steps: readonly StepPlan[]) =>
+        watched(id, async (ctx, run) => {
+          const once = (name: string, body: (attempt: number) => Promise<unknown>, retry = 0) =>
+            ctx.step(name, async ({ attempt }) => {
+              await model.steps.runs(id, name, run);
+              await body(attempt);
+              return `${name} at ${machine.world.time}`;
+            }, retry > 0 ? { retry, backoff: 1 } : {}).then((value) => model.steps.returned(id, name, run, value));
+          const child = async (name: string, job: JobPlan) => {
+            model.steps.waits(name, run);
+            const value = await ctx.run(name, "Work", [job.id, job.spec], job.options).catch((error: Error) => {
+              if (error.name !== "ChildFailed") throw error;
+            });
+            model.steps.childEnded(id, run, name, job, model.steps.returned(id, name, run, value));
+          };
+          const sleep = async (name: string, ms: number) => {
+            model.steps.waits(name, run);
+            await ctx.sleep(name, ms / 1_000);
+            model.steps.timedOut(id, name, run, ms);
+          };
+          for (const [i, step] of steps.entries()) {
+            const name = `${step.kind}${i}`;
+            switch (step.kind) {
+              case "step":
+                await once(name, async (attempt) => {
+                  await nap(ctx, step);
+                  if (attempt <= step.fails) throw new Error(`attempt ${attempt} of ${name} fails`);
+                }, step.fails + 1);
+                break;
+              case "sleep":
+                await sleep(name, step.ms);
+                break;
+              case "wait": {
+                model.steps.waits(name, run);
+                const signal = await ctx.waitFor(name, { key: step.key, timeout: step.ms / 1_000 });
+                model.steps.returned(id, name, run, signal);
+                if (typeof signal === "number") model.steps.received(signal, `${id} ${name}`);
+                else model.steps.timedOut(id, name, run, step.ms);
+                break;
+              }
+              case "child":
+                await child(name, step.job);
+                break;
+              case "undo": {
+                const failing = once(name, () => Promise.reject(new Error(`${name} fails`)), 2);
+                const reason = await failing.catch((error: Error) => {
+                  if (error.name !== "StepFailed") throw error;
+                  return error.message;
+                });
+                model.steps.returned(id, name, run, reason);
+                await once(`${name} undone`, () => nap(ctx, step));
+                break;
+              }
+              case "each": {
+                const items = (after = 0) => Array.from({ length: step.items - after }, (_, item) => after + item + 1);
+                const done = await ctx.each(name, items, async (item) => {
+                  model.steps.item(id, name, run, item);
+                  await nap(ctx, { ms: step.ms / step.items });
+                  model.steps.itemDone(name, run, item);
+                }, { cursor: (item) => item });
+                model.steps.item(id, name, run, step.items + 1);
+                model.steps.returned(id, name, run, done);
+                break;
+              }
+              case "both":
+                await Promise.all([
+                  once(`${name}a`, () => nap(ctx, step)),
+                  sleep(`${name}b`, 1_000),
+                  once(`${name}c`, () => nap(ctx, { ms: 100 })),
+                  ...(step.child ? [child(`child of ${name}`, step.child)] : []),
+                ]);
             }
-            case "child":
-              await child(name, step.job);
-              break;
-            case "undo": {
-              const failing = once(name, () => Promise.reject(new Error(`${name} fails`)), 2);
-              const reason = await failing.catch((error: Error) => {
-                if (error.name !== "StepFailed") throw error;
-                return error.message;
-              });
-              model.steps.returned(id, name, run, reason);
-              await once(`${name} undone`, () => nap(ctx, step));
-              break;
-            }
-            case "each": {
-              const items = (after = 0) => Array.from({ length: step.items - after }, (_, item) => after + item + 1);
-              const done = await ctx.each(name, items, async (item) => {
-                model.steps.item(id, name, run, item);
-                await nap(ctx, { ms: step.ms / step.items });
-                model.steps.itemDone(name, run, item);
-              }, { cursor: (item) => item });
-              model.steps.item(id, name, run, step.items + 1);
-              model.steps.returned(id, name, run, done);
-              break;
-            }
-            case "both":
-              await Promise.all([
-                once(`${name}a`, () => nap(ctx, step)),
-                sleep(`${name}b`, 1_000),
-                once(`${name}c`, () => nap(ctx, { ms: 100 })),
-                ...(step.child ? [child(`child of ${name}`, step.child)] : []),
-              ]);
           }
-        }
-        return id;
-      })(ctx), { retry: 5, ...RETRY, queue: "default" });
+          return id;
+        })(ctx),
+      { retry: 5, ...RETRY, queue: "default" },
+      MODULE,
+    );
 }

@@ -30,6 +30,8 @@ export interface Run {
   readonly queue: string;
   readonly group: string | undefined;
   readonly machine: Machine;
+  /** Where its handler runs: in an isolated process, or there. */
+  readonly process: Machine;
   readonly start: number;
   readonly signal: AbortSignal;
   /** It may have begun without a lease: programs begin what they have received, without another look. */
@@ -180,9 +182,9 @@ export class Model {
   }
 
   /** Returns the worker that has the job of a run in the store. A look is an event: nothing else happens until it has ended. */
-  holder({ jid, machine }: Run): Promise<string | undefined> {
+  holder({ jid, process }: Run): Promise<string | undefined> {
     const { time } = this.#world;
-    return new Promise((resolve) => void this.#world.at(time, machine, async () => resolve(await this.#holder(jid))));
+    return new Promise((resolve) => void this.#world.at(time, process, async () => resolve(await this.#holder(jid))));
   }
 
   /** @param holder the worker that has the job in the store */
@@ -198,7 +200,8 @@ export class Model {
     );
   }
 
-  async begin(id: string, context: JobContext, machine: Machine): Promise<Run> {
+  /** @param process where the handler runs: in an isolated process of the worker on `machine`, or there */
+  async begin(id: string, context: JobContext, machine: Machine, process: Machine): Promise<Run> {
     const { jid, attempt, queue, payload, occurrence, signal } = context;
     const world = this.#world;
     const { time: start } = world;
@@ -211,6 +214,7 @@ export class Model {
       queue,
       group,
       machine,
+      process,
       start,
       signal,
       isUnsure,
@@ -235,8 +239,10 @@ export class Model {
     // A worker whose take is under way finds the job in it, and aborts it. One that lost the command may begin what it has taken.
     const cancelledAt = this.#cancelled.get(jid) ?? Infinity;
     const isFirst = !this.runsOf(id).some((other) => other.jid === jid && other.machine === machine);
+    // It may have lost the command while the isolated process started.
+    const mayBegin = (isFirst || process !== machine) && this.deaf.has(machine);
     const learnsMs = this.callsMs + (this.programs.has(machine) ? COMMAND_MS : 0);
-    if (world.time - Math.max(cancelledAt, machine.deafUntil) > learnsMs && !(isFirst && this.deaf.has(machine))) {
+    if (world.time - Math.max(cancelledAt, machine.deafUntil) > learnsMs && !mayBegin) {
       world.fail(
         "a cancelled job doesn't run again",
         `${id} (${jid}), cancelled at ${Math.round(cancelledAt)}, begins`,
@@ -307,6 +313,11 @@ export class Model {
   /** Notes that a machine was killed: its runs never end. */
   killed(machine: Machine): void {
     for (const run of this.#running) if (run.machine === machine) this.#running.delete(run);
+  }
+
+  /** Notes that an isolated process has ended: of a run in it, it isn't known how far it came. */
+  lostHorse(process: Machine): void {
+    for (const run of this.#running) if (run.process === process) this.end(run, "aborted");
   }
 
   /**

@@ -13,7 +13,8 @@ import type { NewWait, StepLease, Wait } from "../../src/store/port/steps.ts";
 import type { SettleResult } from "../../src/store/port/outcomes.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 import type { Ground } from "./ground.ts";
-import { handlersOn, QUEUES } from "./jobs.ts";
+import { horsesOf } from "./horses.ts";
+import { handlersOn, ISOLATED, QUEUES } from "./jobs.ts";
 import { CALM, Link, PARTS } from "./link.ts";
 import type { Model } from "./model.ts";
 import type { Mishap, Plan } from "./plan.ts";
@@ -24,6 +25,8 @@ import { Machine, type World } from "./world.ts";
 const HEARTBEAT_MS = 4_000;
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 const SHUTDOWN_TIMEOUT_MS = 3_000;
+/** An isolated process has this long to end an aborted job. */
+const KILL_AFTER_MS = 2_000;
 /** Commands are lost for this long. */
 const MISHAP_MS = 5_000;
 
@@ -51,7 +54,7 @@ export interface Surroundings {
 }
 
 /** The settings of all workers. */
-export function settingsOf({ concurrency, cron, hooked }: Plan): Settings {
+export function settingsOf({ concurrency, cron, hooked, isolated }: Plan): Settings {
   return {
     ...defaultSettings(),
     ...{ concurrency, cron },
@@ -59,6 +62,8 @@ export function settingsOf({ concurrency, cron, hooked }: Plan): Settings {
     heartbeatMs: HEARTBEAT_MS,
     heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
     shutdownTimeoutMs: SHUTDOWN_TIMEOUT_MS,
+    isolate: isolated ? ISOLATED : [],
+    killAfterMs: KILL_AFTER_MS,
   } as Settings;
 }
 
@@ -104,6 +109,7 @@ export class Places {
   process(name: string, main?: Machine): Pick<Process, "machine" | "link"> {
     const { world, model, plan } = this.#in;
     const machine = new Machine(name, world, main);
+    if (main) main.thread = machine;
     const link = new Link(machine, this.#isCalm ? CALM : plan.weather, {
       faulted: () => model.hit(main ?? machine, 25_000),
       taken: (name, count) => model.starts.taken(name, count),
@@ -157,6 +163,7 @@ export class Places {
       },
       ...(thread && { startThread: () => Promise.resolve(this.#startThread(machine, thread)) }),
       registry: handlersOn(machine, model),
+      horseProcesses: horsesOf(machine, model, (horse) => handlersOn(horse, model, machine)),
       nonce: nonceOf(number),
     });
     launcher.start().then(() => place.launcher = launcher, (error) => {

@@ -79,6 +79,8 @@ export interface Plan {
   readonly named: boolean;
   /** Whether workers send their heartbeats from a thread. */
   readonly threads: boolean;
+  /** Whether jobs run in isolated processes. */
+  readonly isolated: boolean;
   /** Whether a webhook gets all events. */
   readonly hooked: boolean;
   readonly weather: Weather;

@@ -75,9 +75,10 @@ class Planner {
     if (this.#rare.chance(0.1)) this.#startLimit();
     const streamed = this.#rare.chance(0.1) ? this.#acts.map((act) => this.#streaming(act)) : this.#acts;
     const [named, hooked, foreign, threads] = [0.1, 0.1, 0.1, 0.2].map((share) => this.#rare.chance(share));
+    const isolated = new Random(seed ^ 0x150).chance(0.15);
     const acts = threads ? [...streamed, ...this.#blocks()] : streamed;
     return {
-      ...{ seed, workers: this.#workers, remote, named: named!, threads: threads!, hooked: hooked! },
+      ...{ seed, workers: this.#workers, remote, named: named!, threads: threads!, isolated, hooked: hooked! },
       concurrency: random.pick([1, 2, 5]),
       weather: { usualMs: random.pick([0.1, 2, 20]), slow, slowMs: random.pick([300, 3_000]) },
       cron: random.chance(0.15) ? [cronEntry(random)] : [],

@@ -249,9 +249,10 @@ export class Simulation {
       }
       case "block": {
         // That doesn't hit its jobs: the worker stays online, and those that haven't begun go to others.
-        const { machine } = places.at(act.of);
+        const { machine, launcher } = places.at(act.of);
         const block = () => {
-          machine.block();
+          // No handler runs before the thread does.
+          if (launcher) machine.block();
           later(act.forMs, () => machine.unblock());
         };
         if (act.ahead) machine.onTake = () => later(world.random.next() * AHEAD_MS, block);

@@ -205,15 +205,16 @@ export class Machine {
   /** Kills it from within. */
   onCrash = () => {};
   /** Another thread of its process: it is frozen and killed with it. */
-  #thread: Machine | undefined;
+  thread: Machine | undefined;
+  /** The processes that it has started: they are killed with it. */
+  readonly children: Machine[] = [];
   readonly #began: number;
 
-  /** @param main it is a thread of the process on that one */
+  /** @param main where the worker is whose thread or process this is: they have one clock */
   constructor(name: string, world: World, main?: Machine) {
     this.name = name;
     this.world = world;
     this.#began = world.time;
-    if (main) main.#thread = this;
     this.clock = {
       now: () => Math.round(world.now + (main ?? this).clockError),
       monotonic: () => world.time - this.#began,
@@ -239,12 +240,12 @@ export class Machine {
   kill(): void {
     this.state = "dead";
     this.held.length = 0;
-    this.#thread?.kill();
+    for (const other of [...this.children, ...this.thread ? [this.thread] : []]) other.kill();
   }
 
   freeze(): void {
     if (this.state !== "dead") this.state = "frozen";
-    this.#thread?.freeze();
+    this.thread?.freeze();
   }
 
   /** Lets a handler keep its event loop until {@linkcode unblock}. */
@@ -258,7 +259,7 @@ export class Machine {
 
   thaw(): void {
     if (this.state === "frozen") this.#goOn();
-    this.#thread?.thaw();
+    this.thread?.thaw();
   }
 
   #goOn(): void {
