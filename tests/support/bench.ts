@@ -7,12 +7,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { Client, type JobRequest } from "../../src/client/client.ts";
 import { openStore } from "../../src/store/open.ts";
+import { writeEmptyStore } from "./empty_store.ts";
 import { until } from "./eventually.ts";
 import { JobsProcess } from "./process.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
-/** Returns the address of a new, empty store. */
-let newStoreUrl = (folder: string): string => `sqlite:${folder}/jobs.db`;
+/** Returns the address of a new, empty store; default: SQLite. */
+let newStoreUrl: ((folder: string) => string) | undefined;
 
 /** Makes the tests of this file use other stores. */
 export function benchOn(url: (folder: string) => string): void {
@@ -43,7 +44,7 @@ export class Bench implements AsyncDisposable {
   /** Opens a workbench on a new store, on SQLite or as set by {@linkcode benchOn}, or on the store of an address. */
   static async open(url?: string): Promise<Bench> {
     const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
-    const address = url ?? newStoreUrl(folder);
+    const address = url ?? newStoreUrl?.(folder) ?? await newSqliteStore(folder);
     return new Bench(folder, address, await openStore(address), true);
   }
 
@@ -108,6 +109,12 @@ export class Bench implements AsyncDisposable {
     await this.store[Symbol.asyncDispose]();
     if (this.#own) await Deno.remove(this.folder, { recursive: true });
   }
+}
+
+async function newSqliteStore(folder: string): Promise<string> {
+  const file = `${folder}/jobs.db`;
+  await writeEmptyStore(file);
+  return `sqlite:${file}`;
 }
 
 /** Whether all threads of a process have stopped. */

@@ -10,6 +10,7 @@ import { getField } from "../../src/job/raw.ts";
 import type { StoreOptions } from "../../src/store/open.ts";
 import { openSqlite } from "../../src/store/sqlite/open.ts";
 import type { TestOptions, TestStore } from "../store_contract/harness.ts";
+import { writeEmptyStore } from "./empty_store.ts";
 import type { Store } from "../../src/store/admin/store.ts";
 
 /** The system clock with an offset. It advances like that of a server, and a test can move it further. */
@@ -69,6 +70,7 @@ export async function sqliteFolder(): Promise<TestFolder> {
 /** A new SQLite store, for the contract and for tests that need any store. */
 export async function openSqliteTestStore(options: TestOptions = {}): Promise<TestStore> {
   const folder = await sqliteFolder();
+  await writeEmptyStore(folder.file);
   const clock = new ShiftedClock();
   const open = () => folder.open({ ...options, clock });
   return {

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { openStore } from "../../src/store/open.ts";
 import { WAIT_MS } from "../../src/web/operations.ts";
 import { createWeb, type Web, type WebOptions } from "../../src/web/web.ts";
+import { writeEmptyStore } from "../support/empty_store.ts";
 import { startRedis } from "../support/redis.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
 import { HtmlPage } from "./html_page.ts";
@@ -72,6 +73,7 @@ export async function openSite(
   else {
     const folder = await Deno.makeTempDir({ prefix: "jobs-web-" });
     stack.defer(() => Deno.remove(folder, { recursive: true }));
+    await writeEmptyStore(`${folder}/jobs.db`);
     url = `sqlite:${folder}/jobs.db`;
   }
   const { deadMaxJobs, storeClock, ...more } = options;
