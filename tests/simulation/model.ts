@@ -403,10 +403,15 @@ export class Model {
 
   #judgeRepeats(id: string, runs: readonly Run[]): void {
     if (this.touched.has(id)) return;
-    const { debounce, on_duplicate } = this.pushes.get(id)?.plan.options ?? {};
+    const { spec, options = {} } = this.pushes.get(id)?.plan ?? {};
+    const { debounce, on_duplicate, timeout } = options;
     // A migration that died may have stored a version that has ended since: it can't know whether a push has replaced that.
     if (this.isSplit && (debounce ?? on_duplicate) !== undefined) return;
-    const ended = runs.filter(({ how, isUnsure }) => !isUnsure && (how === "returned" || how === "failed"));
+    // In an isolated process the timeout also ends when the stream is stored.
+    const mayTimeOut = timeout !== undefined && spec?.chunks !== undefined;
+    const ended = runs.filter(({ how, isUnsure, process, machine }) =>
+      !isUnsure && (how === "returned" || how === "failed") && !(mayTimeOut && process !== machine)
+    );
     for (const [i, run] of ended.entries()) {
       const again = ended.slice(i + 1).find(({ attempt, jid }) => jid === run.jid && attempt === run.attempt);
       const isDone = run.how === "returned" ? ended.slice(i + 1).find(({ jid }) => jid === run.jid) : undefined;
