@@ -49,6 +49,41 @@ Deno.test("a job given to a process that died while it was idle runs in another 
   }
 });
 
+Deno.test("a job that its process hadn't read when it died runs in another one", async () => {
+  await using folder = await temporaryFolder();
+  await using store = await openStore("sqlite::memory:");
+  const notes = `${folder.path}/notes`;
+  const options = { modules: [HORSES], store, killAfterMs: 1_000, maxMemoryBytes: 0, maxJobs: 0, clock: systemClock };
+  const horses = new HorsePool({ ...options, log: new KeptLog() });
+  const job = () => jobContext({ class: "WhichProcess", payload: { args: [notes, "x".repeat(100_000)] } });
+  try {
+    await horses.perform(job());
+    const [first] = horses.pids;
+    // As one whose loop is held by code that the job has left running.
+    Deno.kill(first!, "SIGSTOP");
+    const performing = horses.perform(job());
+    for (let i = 0; i < 20; i++) await systemClock.turn();
+    Deno.kill(first!, "SIGKILL");
+    await performing;
+    const lines = (await Deno.readTextFile(notes)).trim().split("\n");
+    assertEquals([lines.length, new Set(lines).size], [2, 2]);
+  } finally {
+    await horses.stop();
+  }
+});
+
+Deno.test("a job whose process dies after it has read it fails", async () => {
+  await using store = await openStore("sqlite::memory:");
+  const options = { modules: [HORSES], store, killAfterMs: 1_000, maxMemoryBytes: 0, maxJobs: 0, clock: systemClock };
+  const horses = new HorsePool({ ...options, log: new KeptLog() });
+  try {
+    await assertRejects(() => horses.perform(jobContext({ class: "Exit", payload: { args: [3] } })), Error, "code 3");
+    assertEquals(horses.counts.started, 1);
+  } finally {
+    await horses.stop();
+  }
+});
+
 Deno.test("a process is replaced after this many jobs, and one without a limit never is", async () => {
   await using folder = await temporaryFolder();
   await using store = await openStore("sqlite::memory:");

@@ -33,7 +33,7 @@ function exchangeAmong(count: number) {
   const ready: number[] = [];
   const exchange = new MemberHub(() => Array.from({ length: count }, (_, i) => i + 1));
   const tokens = new Map<string, number>();
-  const ends: Promise<void>[] = [];
+  const ends: Promise<unknown>[] = [];
   /** Handles a connection as the supervisor does. */
   const accept = async () => {
     const socket = await listener.accept();

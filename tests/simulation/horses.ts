@@ -80,7 +80,7 @@ class FrameLine<In, Out> implements Frames<In, Out> {
   readonly #machine: Machine;
   #other!: FrameLine<Out, In>;
   #onFrame: ((frame: In) => void) | undefined;
-  readonly #closed = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<boolean>();
   #isClosed = false;
   /** When the latest frame arrives. */
   #arrives = 0;
@@ -112,7 +112,7 @@ class FrameLine<In, Out> implements Frames<In, Out> {
     return Promise.resolve(isWritten);
   }
 
-  read(onFrame: (frame: In) => void): Promise<void> {
+  read(onFrame: (frame: In) => void): Promise<boolean> {
     this.#onFrame = onFrame;
     return this.#closed.promise;
   }
@@ -121,7 +121,7 @@ class FrameLine<In, Out> implements Frames<In, Out> {
   [Symbol.dispose](): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#closed.resolve();
+    this.#closed.resolve(true);
     const other = this.#other;
     const { world } = this.#machine;
     world.at(Math.max(other.#arrives, world.time), other.#machine, () => other[Symbol.dispose]());

@@ -22,6 +22,8 @@ import { leaseOf, setProcess, stepRelay, streamRelay } from "../running_context.
 
 /** A retiring horse has this long to export its spans. */
 const RETIRE_TIMEOUT_MS = 1_000;
+/** The connection of a horse that has ended ends within this time. */
+const READ_TIMEOUT_MS = 250;
 /** Explains a SIGTRAP. V8 prints the details on stderr, which goes to the job's log. */
 const BY_V8 = ", as V8 ends a process, most often one whose heap is full";
 
@@ -63,6 +65,10 @@ export class Horse {
   readonly #process: HorseProcess;
   readonly #ready = Promise.withResolvers<void>();
   #connection: Frames<FromHorse, ToHorse> | undefined;
+  /** Resolves when the connection has ended, with whether the horse had read all frames. */
+  #hasReadAll: Promise<boolean> = Promise.resolve(true);
+  /** How many frames were sent. */
+  #sent = 0;
   #work: Work | undefined;
   #dead = false;
   /** Whether it may have spans to export. */
@@ -127,6 +133,7 @@ export class Horse {
     setProcess(job, this.pid);
     if (this.#dead) this.#end(await this.#process.status);
     const lease = leaseOf(job);
+    const sent = ++this.#sent;
     const delivered = this.#connection!.deliver({
       kind: "perform",
       queue: job.queue,
@@ -135,14 +142,16 @@ export class Horse {
       ...(job.trace && { trace: job.trace.carrier }),
     });
     this.#traced ||= job.trace !== undefined;
-    const onStopping = () => void (ended.signal.aborted || this.#connection!.send({ kind: "stopping" }));
+    const onStopping = () => void (ended.signal.aborted || this.#send({ kind: "stopping" }));
     if (job.stopping.aborted) onStopping();
     else job.stopping.addEventListener("abort", onStopping, { once: true, signal: ended.signal });
     try {
       return await promise;
     } catch (error) {
-      const diedBefore = error instanceof ProcessLost && error !== this.#reason && !await delivered;
-      throw diedBefore ? new NeverStarted(error) : error;
+      if (!(error instanceof ProcessLost) || error === this.#reason) throw error;
+      // If it has left unread frames, and the job was the last one, it hasn't read the job.
+      const hasStarted = await delivered && (this.#sent > sent || await this.#readAll());
+      throw hasStarted ? error : new NeverStarted(error);
     }
   }
 
@@ -168,7 +177,7 @@ export class Horse {
     if (this.#dead || !this.#traced || this.busy) return this.kill(reason);
     this.#dead = true;
     this.#reason = reason;
-    this.#connection!.send({ kind: "retire" });
+    this.#send({ kind: "retire" });
     const ended = new AbortController();
     void this.#process.status.then(() => ended.abort());
     await this.#options.clock.sleep(RETIRE_TIMEOUT_MS, ended.signal);
@@ -189,12 +198,27 @@ export class Horse {
         ),
       )
     );
+    this.#hasReadAll = ended.then((hasReadAll) => hasReadAll ?? true);
     void ended.finally(() => connection[Symbol.dispose]());
+  }
+
+  #send(frame: ToHorse): void {
+    this.#sent++;
+    this.#connection?.send(frame);
+  }
+
+  /** Returns whether a horse that has ended had read all frames. A process that it has left behind may hold the connection open. */
+  async #readAll(): Promise<boolean> {
+    const over = new AbortController();
+    const late = this.#options.clock.sleep(READ_TIMEOUT_MS, over.signal).then(() => true);
+    const hasReadAll = await Promise.race([this.#hasReadAll, late]);
+    over.abort();
+    return hasReadAll;
   }
 
   async #abort(reason: unknown, ended: AbortSignal): Promise<void> {
     if (ended.aborted) return;
-    this.#connection?.send({ kind: "abort", error: errorFrame(reason) });
+    this.#send({ kind: "abort", error: errorFrame(reason) });
     await this.#options.clock.sleep(this.#options.killAfterMs, ended);
     if (!ended.aborted) this.kill(reason);
   }
@@ -235,9 +259,9 @@ export class Horse {
     const { id } = call;
     try {
       const value = await this.#call(call);
-      this.#connection?.send({ kind: "answer", id, value });
+      this.#send({ kind: "answer", id, value });
     } catch (error) {
-      this.#connection?.send({ kind: "answer", id, error: errorFrame(error) });
+      this.#send({ kind: "answer", id, error: errorFrame(error) });
     }
   }
 

@@ -102,8 +102,13 @@ export interface Frames<In, Out> extends Disposable {
   send(frame: Out): void;
   /** Sends a frame. Resolves with whether it was written; if not, the other process has ended and never receives it. */
   deliver(frame: Out): Promise<boolean>;
-  /** Calls `onFrame` for each frame. Resolves when the other process has closed the connection. @throws if a frame is invalid */
-  read(onFrame: (frame: In) => void): Promise<void>;
+  /**
+   * Calls `onFrame` for each frame. Resolves when the other process has closed the connection: with false if it hadn't read all that was
+   * written to it.
+   *
+   * @throws if a frame is invalid
+   */
+  read(onFrame: (frame: In) => void): Promise<boolean>;
 }
 
 /** One end of a socket. */
@@ -131,13 +136,14 @@ export class FrameConnection<In, Out> implements Frames<In, Out> {
     });
   }
 
-  async read(onFrame: (frame: In) => void): Promise<void> {
+  async read(onFrame: (frame: In) => void): Promise<boolean> {
     const decoder = new TextDecoder();
     const buffer = new Uint8Array(64 * 1024);
     let rest = "";
     for (;;) {
-      const length = await this.#socket.read(buffer).catch(() => null);
-      if (length === null) return;
+      const length = await this.#socket.read(buffer).catch((error) => error);
+      // Linux resets a connection whose other end was closed with unread bytes.
+      if (typeof length !== "number") return !(length instanceof Deno.errors.ConnectionReset);
       const text = decoder.decode(buffer.subarray(0, length), { stream: true });
       let from = 0;
       for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {

@@ -6,7 +6,7 @@
  *     was used last is used first.
  *  2. A horse is replaced after {@linkcode HorsePoolOptions.maxJobs} jobs. A horse that exceeds the memory limit is killed,
  *     and its job fails.
- *  3. If a horse died while it was idle, a job that was given to it goes to another horse.
+ *  3. If a horse dies before it has read a job that was given to it, the job goes to another horse.
  *  4. While the machine lacks file descriptors, processes or memory to start a horse, jobs wait.
  *
  * @module
