@@ -95,7 +95,9 @@ Deno.test("a table may have any number of rows, and each cell is measured with o
   }
   Object.assign(Intl, { Segmenter: Counted });
   try {
-    const lines = tableLines(["name"], Array.from({ length: 150_000 }, () => ["é"]), { width: 80, painted: false });
+    // Those beyond ASCII take most of the time.
+    const rows = Array.from({ length: 150_000 }, (_, i) => [i < 1_000 ? "é" : "e"]);
+    const lines = tableLines(["name"], rows, { width: 80, painted: false });
     assertEquals([lines.length, made <= 1], [150_001, true]);
   } finally {
     Object.assign(Intl, { Segmenter });
