@@ -133,6 +133,15 @@ Deno.test("a statement that is sent while its connection ends is answered", asyn
   await client.close();
 });
 
+Deno.test("a worker learns that its connection was lost", async () => {
+  await using proxy = await TcpProxy.start(postgres.port);
+  await using store = await openStore(postgres.url(await postgres.create(), proxy.port));
+  const { losses } = store.workers;
+  proxy.cut();
+  await store.workers.list();
+  assert(store.workers.losses > losses);
+});
+
 /** Accepts logins, and closes the connections before it is ready. */
 class Closer implements AsyncDisposable {
   readonly #server = createServer();

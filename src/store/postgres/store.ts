@@ -137,6 +137,9 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     },
     workers: {
       ...workers,
+      get losses() {
+        return workers.losses;
+      },
       async deregister(worker) {
         await workers.deregister(worker);
         book.dropAll(worker);
