@@ -307,6 +307,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     predecessorEnded: options.predecessorEnded,
   });
   heartbeat.listen(uniqueName);
+  heartbeat.listen(classSync.body);
   const all: Component[] = [
     // Those of this program, in which a guest has no code.
     ...options.guest ? [] : [

@@ -125,13 +125,35 @@ Deno.test("class sync declares classes once a day, and its first attempt counts 
   let sync: ClassSync | undefined;
   const make = ({ clock, answer }: Parts) =>
     sync = new ClassSync({
-      store: { classes: { declare: answer } } as unknown as ServerStore,
+      store: { classes: { declare: answer }, workers } as unknown as ServerStore,
       registry: new Registry(),
       clock,
     });
+  const workers = { losses: 0 };
   await restsAndRetries(make, { more: [], none: undefined, restMs: 86_400_000 });
   const { loop } = run([FAILURE], make);
   await sync!.attempted;
+  await loop.stop();
+});
+
+Deno.test("class sync declares classes again with the first heartbeat after a loss of a connection", async () => {
+  let sync: ClassSync | undefined;
+  const workers = { losses: 1 };
+  const { clock, calls, loop } = run([undefined, undefined, undefined], ({ clock, answer }) =>
+    sync = new ClassSync({
+      store: { classes: { declare: answer }, workers } as unknown as ServerStore,
+      registry: new Registry(),
+      clock,
+    }));
+  const beat = async () => {
+    await clock.untilSleeping();
+    sync!.beat();
+    await clock.turn();
+    return calls.length;
+  };
+  assertEquals(await beat(), 1);
+  workers.losses++;
+  assertEquals([await beat(), await beat()], [2, 2]);
   await loop.stop();
 });
 

@@ -1,6 +1,7 @@
 /**
  * Class sync: tells the store the options of this worker's classes, at its start and once a day, so that clients without the
- * code use them. The store forgets classes that no worker has reported for long.
+ * code use them. The store forgets classes that no worker has reported for long. It also tells them with the first heartbeat after each
+ * loss of a connection: the store may lack its latest writes, or all of them.
  *
  * @module
  */
@@ -12,21 +13,26 @@ import { foreignClasses } from "../../store/ops/declared_classes.ts";
 import type { ClassStore, DeclaredClass } from "../../store/port/classes.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import type { LoopBody } from "../component.ts";
+import type { HeartbeatListener } from "../liveness/heartbeat.ts";
 
 const INTERVAL_MS = 86_400_000;
 
 export interface ClassSyncOptions {
-  readonly store: Pick<ServerStore, "classes">;
+  readonly store: Pick<ServerStore, "classes"> & { readonly workers: Pick<ServerStore["workers"], "losses"> };
   readonly registry: Registry;
   readonly clock: Clock;
   /** Classes that are declared for other queues stay as they are; default: this worker's options replace them. */
   readonly within?: readonly string[] | undefined;
 }
 
-export class ClassSync implements LoopBody<void> {
+export class ClassSync implements LoopBody<void>, HeartbeatListener {
   readonly name = "class-sync";
   readonly #options: ClassSyncOptions;
   readonly #attempted = Promise.withResolvers<void>();
+  /** The losses of connections that the last declaration knew of. */
+  #losses = 0;
+  /** Ends the current rest. */
+  #resting = new AbortController();
 
   constructor(options: ClassSyncOptions) {
     this.#options = options;
@@ -42,18 +48,26 @@ export class ClassSync implements LoopBody<void> {
 
   async step(): Promise<void> {
     const { store, registry, within } = this.#options;
+    const { losses } = store.workers;
     try {
       const own = declarationsOf(registry);
       const declared = within === undefined ? [] : await store.classes.read(own.map(({ name }) => name));
       const foreign = new Set(foreignClasses(declared, within ?? []).map(({ name }) => name));
       await store.classes.declare(own.filter(({ name }) => !foreign.has(name)));
+      this.#losses = losses;
     } finally {
       this.#attempted.resolve();
     }
   }
 
   rest(_result: void, signal: AbortSignal): Promise<void> {
-    return this.#options.clock.sleep(INTERVAL_MS, signal);
+    this.#resting = new AbortController();
+    return this.#options.clock.sleep(INTERVAL_MS, AbortSignal.any([signal, this.#resting.signal]));
+  }
+
+  /** Declares the classes again if the store may have lost them. */
+  beat(): void {
+    if (this.#losses !== this.#options.store.workers.losses) this.#resting.abort();
   }
 }
 
