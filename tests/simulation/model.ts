@@ -70,6 +70,8 @@ export class Model {
   readonly programs = new Set<Machine>();
   /** The machines that lost commands. */
   readonly deaf = new Set<Machine>();
+  /** Those whose event loop was blocked. */
+  readonly blocked = new Set<Machine>();
   /** Jobs that an operator has changed: only that they end is known. */
   readonly touched = new Set<string>();
   /** Whether a wall clock was set. */

@@ -137,7 +137,10 @@ export class Simulation {
       }
       const isQuiet = jobs.length === 0 && this.#producer.pending === 0 && !this.#isMigrating &&
         this.#places.areAwake && world.time > world.lateUntil;
-      const isIdle = isQuiet && state.batches.every(({ isEnded }) => isEnded) && this.#places.areAll(state.workers);
+      // A late take of a worker that was killed may have given it a run of cron.
+      const holders = state.jobs.flatMap(({ worker }) => worker === CANCELLED_WORKER ? [] : worker ?? []);
+      const isIdle = isQuiet && state.batches.every(({ isEnded }) => isEnded) &&
+        this.#places.areAll([...state.workers, ...holders]);
       idleLooks = isIdle ? idleLooks + 1 : 0;
       if (idleLooks < IDLE_LOOKS) world.at(world.time + LOOK_MS, undefined, look);
     };
@@ -252,7 +255,9 @@ export class Simulation {
         const { machine, launcher } = places.at(act.of);
         const block = () => {
           // No handler runs before the thread does.
-          if (launcher) machine.block();
+          if (launcher === undefined) return;
+          model.blocked.add(machine);
+          machine.block();
           later(act.forMs, () => machine.unblock());
         };
         if (act.ahead) machine.onTake = () => later(world.random.next() * AHEAD_MS, block);

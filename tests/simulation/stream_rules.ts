@@ -66,10 +66,12 @@ export class StreamRules {
       isGap = false;
       stored[run] = (stored[run] ?? 0) + 1;
     }
-    // The end of a job waits for its stream, but not for slow replies.
+    // The end of a job waits for its stream, but not for slow replies: neither of the store, nor of a blocked worker to its process.
     if (this.#model.weather.slow > 0) return undefined;
     for (const [i, [run, count]] of written.entries()) {
-      const isSure = run.end !== undefined && !this.#model.wasHit(run.machine, run.start, run.end + SETTLE_MS);
+      const isCut = run.process !== run.machine && this.#model.blocked.has(run.machine);
+      const isSure = run.end !== undefined && !isCut &&
+        !this.#model.wasHit(run.machine, run.start, run.end + SETTLE_MS);
       if (!isSure || this.#model.touched.has(run.id) || this.#model.isTouchedJob(jid)) continue;
       if (stored[i] !== count) return `${stored[i]} of ${count} chunks of run ${i} are stored`;
     }
