@@ -53,6 +53,8 @@ const LATE_MS = 40_000;
 const LIMIT_MS = 20_000;
 /** A program receives commands with heartbeats. */
 const COMMAND_MS = 6_000;
+/** A thread looks for commands this long after its start. */
+const THREAD_MS = 600;
 /** An outcome is stored this soon, unless there is trouble. */
 const SETTLE_MS = 10_000;
 
@@ -243,7 +245,7 @@ export class Model {
     const isFirst = !this.runsOf(id).some((other) => other.jid === jid && other.machine === machine);
     // It may have lost the command while the isolated process started.
     const mayBegin = (isFirst || process !== machine) && this.deaf.has(machine);
-    const learnsMs = this.callsMs + (this.programs.has(machine) ? COMMAND_MS : 0);
+    const learnsMs = this.callsMs + (this.programs.has(machine) ? COMMAND_MS : 0) + (machine.thread ? THREAD_MS : 0);
     if (world.time - Math.max(cancelledAt, machine.deafUntil) > learnsMs && !mayBegin) {
       world.fail(
         "a cancelled job doesn't run again",
@@ -357,8 +359,10 @@ export class Model {
     for (const [id, { plan, state, jid }] of this.pushes) {
       if (state !== "stored" || this.touched.has(id)) continue;
       const runs = this.runsOf(id);
-      const { expires_in, debounce, on_duplicate } = plan.options;
+      const { expires_in, debounce, on_duplicate, timeout } = plan.options;
       if (debounce !== undefined || on_duplicate !== undefined) continue;
+      // The timeout goes on while another handler blocks the event loop.
+      if (timeout !== undefined && runs.some(({ machine }) => this.blocked.has(machine))) continue;
       // A job that has begun doesn't expire, but after the death of its worker that isn't known.
       const hasSurelyBegun = runs.length > 0 && runs.every(({ how }) => how !== undefined) &&
         this.#rescuedAt === -Infinity && this.programs.size === 0;
