@@ -48,7 +48,12 @@ export class Runner {
 
   /** The milliseconds by which the store's clock is ahead of the server's: 0, except in tests. */
   get ahead(): number {
-    return Math.round(this.#clock.now() - systemClock.now());
+    for (;;) {
+      const now = systemClock.now();
+      const ahead = this.#clock.now() - now;
+      // This process may have stood still in between.
+      if (systemClock.now() === now) return Math.round(ahead);
+    }
   }
 
   /** Calls a function, by itself. Its first parameter is {@linkcode ahead}. */
