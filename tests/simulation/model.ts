@@ -361,7 +361,7 @@ export class Model {
       const runs = this.runsOf(id);
       const { expires_in, debounce, on_duplicate, timeout } = plan.options;
       if (debounce !== undefined || on_duplicate !== undefined) continue;
-      // The timeout goes on while another handler blocks the event loop.
+      // The timeout continues while another handler blocks the event loop.
       if (timeout !== undefined && runs.some(({ machine }) => this.blocked.has(machine))) continue;
       // A job that has begun doesn't expire, but after the death of its worker that isn't known.
       const hasSurelyBegun = runs.length > 0 && runs.every(({ how }) => how !== undefined) &&
