@@ -39,8 +39,8 @@ const MIN_PAUSE_MS = 20;
 const SOON_MS = 1_000;
 
 /**
- * A socket that tells of an error when it is closed, both in one turn. The driver wouldn't answer a statement that is sent in between: it
- * rejects its statements at the error, and at the end only if there was none.
+ * A socket that reports an error together with its end. The driver rejects its statements at the error, and at the end only if there was
+ * none: it would never answer a statement sent between the two.
  */
 class Line extends Socket {
   #error: unknown[] | undefined;
