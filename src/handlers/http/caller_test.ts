@@ -5,19 +5,20 @@ import { requireTool } from "../../../tests/support/tools.ts";
 import { type AnswerRequest, answerText, HttpEndpoint } from "../../../tests/support/http_endpoint.ts";
 import { runningJob } from "../../../tests/support/job.ts";
 import { KeptLog } from "../../../tests/support/log.ts";
-import { systemClock } from "../../clock.ts";
+import { type Clock, systemClock } from "../../clock.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { Cancelled, Discard, Snooze, Timeout } from "../../job/errors.ts";
 import { CutOutput } from "../../job/returned.ts";
 import type { RunningJob } from "../running_job.ts";
 import { Caller, HttpFailed } from "./caller.ts";
 import type { OpenEndpoint } from "./endpoints.ts";
+import { STALE_WITHIN_MS } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
 
 const SECRETS = [new Uint8Array(24).fill(1), new Uint8Array(32).fill(2)];
 
-function openCaller(url: string, more: Partial<OpenEndpoint> = {}) {
-  const caller = new Caller({ clock: systemClock, log: new KeptLog(), maxResultBytes: 1_000, limitOf: () => 10 });
+function openCaller(url: string, more: Partial<OpenEndpoint> = {}, clock: Clock = systemClock) {
+  const caller = new Caller({ clock, log: new KeptLog(), maxResultBytes: 1_000, limitOf: () => 10 });
   const endpoint: OpenEndpoint = {
     ...{ class: "Mail", url, secrets: [], headers: {}, caFile: undefined, ca: undefined, concurrency: undefined },
     ...{ allowPrivate: true, options: {}, ...more },
@@ -32,6 +33,9 @@ async function withEndpoint(
   await using endpoint = await HttpEndpoint.open(answer);
   await test(endpoint, openCaller(endpoint.url));
 }
+
+/** A slow machine would take an end at once for a late one. */
+const STANDING: Clock = { ...systemClock, monotonic: () => 0 };
 
 const answering = (text: string): AnswerRequest => (_, { write }) => write(text);
 
@@ -151,13 +155,33 @@ Deno.test("keeps a connection, and takes no answer for that of another request",
   });
 });
 
+for (
+  const [isResent, afterMs] of [[true, STALE_WITHIN_MS], [false, STALE_WITHIN_MS + 1], [false, 60_000]] as const
+) {
+  const what = isResent ? "sends again" : "doesn't send again";
+  Deno.test(`${what} if a kept connection ends without an answer ${afterMs} ms after its reuse`, async () => {
+    let now = 0;
+    const answer: AnswerRequest = async ({ connection }, { write, close }) => {
+      if (endpoint.requests.length !== 2) return await write(answerText(200, String(connection)));
+      now += afterMs;
+      close();
+    };
+    await using endpoint = await HttpEndpoint.open(answer);
+    const { call } = openCaller(endpoint.url, {}, { ...systemClock, monotonic: () => now });
+    await call();
+    if (isResent) assertEquals(await call(), 2);
+    else await assertRejects(() => call(), HttpFailed, "socket hang up");
+    assertEquals(endpoint.requests.length, isResent ? 3 : 2);
+  });
+}
+
 Deno.test("sends again once if a kept connection is closed before the answer, and fails if a new one is", async () => {
   const answer: AnswerRequest = async ({ connection }, { write, close }) => {
     if (endpoint.requests.length === 2 || endpoint.requests.length > 3) return close();
     await write(answerText(200, String(connection)));
   };
   await using endpoint = await HttpEndpoint.open(answer);
-  const { call } = openCaller(endpoint.url);
+  const { call } = openCaller(endpoint.url, {}, STANDING);
   assertEquals([await call(), await call()], [1, 2]);
   await assertRejects(() => call(), HttpFailed, "socket hang up");
   assertEquals(endpoint.requests.map(({ connection }) => connection), [1, 1, 2, 2, 3]);
@@ -171,7 +195,7 @@ Deno.test("sends again on a new connection if all that were kept have ended", as
     await write(answerText(200, String(connection)));
   };
   await using endpoint = await HttpEndpoint.open(answer);
-  const { call } = openCaller(endpoint.url);
+  const { call } = openCaller(endpoint.url, {}, STANDING);
   await Promise.all(Array.from({ length: kept }, () => call()));
   assertEquals([await call(), await call()], [7, 7]);
   assertEquals(endpoint.requests.length, kept + 3);

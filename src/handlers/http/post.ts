@@ -23,6 +23,11 @@ import { isPublicAddress } from "../../job/network.ts";
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The body of an answer without success is read for at most this long. */
 const ERROR_BODY_TIMEOUT_MS = 2_000;
+/**
+ * A kept connection that ends this soon after a request was written had been closed by the host before: its end was on the way.
+ * Later, the host may have read the request, and work on it still, as behind a balancer that gives up.
+ */
+export const STALE_WITHIN_MS = 25;
 
 /** The address of a host is not public, and the endpoint doesn't allow that. */
 export class PrivateAddress extends Error {
@@ -76,7 +81,7 @@ export async function post(request: PostRequest, readerOf: (answer: Answer) => B
   try {
     return await send(request, readerOf);
   } catch (error) {
-    // The host has closed a kept connection at the moment at which it was used again: it hasn't answered this request.
+    // The host has closed a kept connection at the moment at which it was used again: it hasn't read this request.
     if (!(error instanceof StaleConnection) || request.signal.aborted) throw error;
     // The other ones have probably ended, too: after a restart, or at a balancer that drops connections without requests.
     for (const idle of Object.values(request.connections.agent.freeSockets).flat()) idle?.destroy();
@@ -99,7 +104,7 @@ async function send(request: PostRequest, readerOf: (answer: Answer) => BodyRead
   const within = (ms: number, timer: AbortSignal, then: () => void) =>
     void clock.sleep(ms, timer).then(() => timer.aborted || then());
   try {
-    const answered = answerOf(outgoing, (socket) => {
+    const answered = answerOf(outgoing, clock, (socket) => {
       const connected = new AbortController();
       socket.once(url.protocol === "https:" ? "secureConnect" : "connect", () => connected.abort("connected"));
       within(
@@ -163,15 +168,23 @@ function privateAddress(host: string, address: string): PrivateAddress {
  * Returns the answer to a request.
  *
  * @param onConnecting called if a new connection is needed
- * @throws {StaleConnection} if a kept connection ends before the first byte of the answer
+ * @throws {StaleConnection} if a kept connection ends before the host can have read the request: nothing of it was written, or
+ *   the end came within {@linkcode STALE_WITHIN_MS}, before the first byte of an answer
  */
-function answerOf(outgoing: ClientRequest, onConnecting: (socket: Socket) => void): Promise<IncomingMessage> {
+function answerOf(
+  outgoing: ClientRequest,
+  clock: Clock,
+  onConnecting: (socket: Socket) => void,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    let isUnanswered = () => false;
+    let isUnread = () => false;
     outgoing.on("socket", (socket) => {
       const isKept = outgoing.reusedSocket;
-      const before = socket.bytesRead;
-      isUnanswered = () => isKept && socket.bytesRead === before;
+      const { bytesRead, bytesWritten } = socket;
+      const since = clock.monotonic();
+      isUnread = () =>
+        isKept && socket.bytesRead === bytesRead &&
+        (socket.bytesWritten === bytesWritten || clock.monotonic() - since <= STALE_WITHIN_MS);
       // Deno would send it again by itself: on another kept connection, without a limit for connecting, and also if it was destroyed here.
       outgoing.reusedSocket = false;
       if (!isKept) onConnecting(socket);
@@ -179,7 +192,7 @@ function answerOf(outgoing: ClientRequest, onConnecting: (socket: Socket) => voi
     outgoing.once("response", resolve);
     // Not once: an error after the answer, which its body reports as well, must not end the process.
     outgoing.on("error", (error: Error & { readonly code?: string }) => {
-      const isStale = isUnanswered() && (error.code === "ECONNRESET" || error.code === "EPIPE");
+      const isStale = (error.code === "ECONNRESET" || error.code === "EPIPE") && isUnread();
       reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);
     });
   });
