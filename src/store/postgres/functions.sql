@@ -1,4 +1,4 @@
--- The functions and triggers of a store: replaced whole by each version. `now` is the store's time in epoch milliseconds: that of the
+-- The functions of a store: replaced whole by each newer version, which locks no table. `now` is the store's time in epoch milliseconds: that of the
 -- clock, not of the transaction, which may be an application's, an hour old. `ahead` moves it, for tests.
 --
 -- A plan must not depend on statistics: they are of a moment when a table was empty, or full of dead rows. So rows are found by
@@ -96,7 +96,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Triggers.
+-- The functions of triggers, which `schema.sql` creates.
 
 CREATE OR REPLACE FUNCTION queued_in() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -105,8 +105,6 @@ BEGIN
   PERFORM wake_takes(ARRAY(SELECT DISTINCT queue FROM added));
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER queued_in AFTER INSERT ON queued REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION queued_in();
 
 CREATE OR REPLACE FUNCTION queued_out() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -114,8 +112,6 @@ BEGIN
     SELECT queue, (SELECT parent FROM queue_row WHERE id = queue), -count(*) FROM removed GROUP BY queue;
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER queued_out AFTER DELETE ON queued REFERENCING OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION queued_out();
 
 -- The end of a lease makes its group ready: a change by 0. If the group is still at its limit, its next turn holds it again.
 CREATE OR REPLACE FUNCTION lease_out() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -128,8 +124,6 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER lease_out AFTER DELETE ON lease REFERENCING OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION lease_out();
 
 CREATE OR REPLACE FUNCTION member_in() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -142,10 +136,6 @@ BEGIN
   IF EXISTS (SELECT 1 FROM waiting WHERE topic = 'due' AND (due IS NULL OR due > first)) THEN PERFORM wake(ARRAY['due']); END IF;
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER member_in AFTER INSERT ON member REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION member_in();
-CREATE OR REPLACE TRIGGER member_moved AFTER UPDATE ON member REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION member_in();
 
 CREATE OR REPLACE FUNCTION member_out() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -153,8 +143,6 @@ BEGIN
   DELETE FROM debounce WHERE job = ANY(ARRAY(SELECT job FROM removed WHERE place = 'scheduled'));
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER member_out AFTER DELETE ON member REFERENCING OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION member_out();
 
 -- A queue to which a transaction has added jobs stays: its transaction has ended before the row can be locked.
 CREATE OR REPLACE FUNCTION queue_stays() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -166,7 +154,6 @@ BEGIN
   DELETE FROM size_change WHERE queue = OLD.id;
   RETURN OLD;
 END $$;
-CREATE OR REPLACE TRIGGER queue_stays BEFORE DELETE ON queue_row FOR EACH ROW EXECUTE FUNCTION queue_stays();
 
 CREATE OR REPLACE FUNCTION queue_opened() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -179,11 +166,6 @@ BEGIN
   PERFORM wake(ARRAY['work:' || split_part(NEW.name, '|', 1)]);
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER queue_opened AFTER UPDATE ON queue_row FOR EACH ROW
-  WHEN (OLD.paused <> NEW.paused OR OLD.paused_until IS DISTINCT FROM NEW.paused_until OR OLD.state = 2 AND NEW.state = 1
-    OR OLD.most_running IS DISTINCT FROM NEW.most_running OR OLD.most_starts IS DISTINCT FROM NEW.most_starts
-    OR OLD.starts_per IS DISTINCT FROM NEW.starts_per)
-  EXECUTE FUNCTION queue_opened();
 
 CREATE OR REPLACE FUNCTION mail_in() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -191,10 +173,6 @@ BEGIN
     WHEN 'reply' THEN 'reply:' || (to_jsonb(NEW) ->> 'id') ELSE 'cron' END]);
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER mail_in AFTER INSERT ON command FOR EACH ROW EXECUTE FUNCTION mail_in();
-CREATE OR REPLACE TRIGGER mail_in AFTER INSERT OR UPDATE ON reply FOR EACH ROW EXECUTE FUNCTION mail_in();
-CREATE OR REPLACE TRIGGER cron_changed AFTER UPDATE ON cron_counter FOR EACH ROW WHEN (OLD.changes <> NEW.changes)
-  EXECUTE FUNCTION mail_in();
 
 CREATE OR REPLACE FUNCTION record_in() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -203,8 +181,6 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER record_in AFTER INSERT ON record REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION record_in();
 
 -- A stream has more chunks, or its job has ended. A topic names the last chunk that its waiter has: `stream:7/JID`.
 CREATE OR REPLACE FUNCTION stream_changed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -213,7 +189,6 @@ BEGIN
     WHERE topic >= 'stream:' AND topic < 'stream;' AND substr(topic, strpos(topic, '/') + 1) = NEW.jid));
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER stream_changed AFTER INSERT OR UPDATE ON stream FOR EACH ROW EXECUTE FUNCTION stream_changed();
 
 -- Events.
 
@@ -234,8 +209,6 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER event_in AFTER INSERT ON event REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION event_in();
 
 -- Gives events their IDs, one transaction after the other: events become visible in another order than they were inserted, and readers
 -- must not pass one that appears later. Returns whether there may be more.
@@ -277,7 +250,6 @@ BEGIN
   IF TG_OP <> 'DELETE' THEN PERFORM count_wait(NEW.record, 1); END IF;
   RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER step_changed AFTER INSERT OR UPDATE OR DELETE ON step FOR EACH ROW EXECUTE FUNCTION step_changed();
 
 -- Returns some of the held groups of a queue with starts in the future: the clock was set back, and the times at which groups are due
 -- are too late. The groups that are due last are checked. A take that has waited for the lock is earlier than the one before it, by

@@ -3,12 +3,15 @@
  *
  *  1. A migration is one transaction. One process makes it, under a lock; the others wait.
  *  2. A process also uses a schema of a later version, unless a migration since then says otherwise. It leaves such a schema as it is.
+ *     So it does with functions of a higher number: the processes of two versions run side by side during a deployment.
  *  3. Functions keep their names and parameters as long as a version that calls them may use the schema.
+ *  4. Replacing the functions locks no table. A migration that locks one waits for a moment only: all that comes after it would wait, too.
  *
  * @module
  */
 import { StoreError } from "../port/errors.ts";
 import type { Client } from "./client.ts";
+import { DIGESTS } from "./functions_number.ts";
 import enqueueText from "./enqueue.sql" with { type: "text" };
 import functionsText from "./functions.sql" with { type: "text" };
 import pushText from "./push.sql" with { type: "text" };
@@ -21,7 +24,12 @@ const MIN_SERVER = 140_000;
 /** The schema, then its changes in order, `schema/2.sql` first. `oldest` is the first version whose processes may use the result. */
 const MIGRATIONS: readonly { readonly text: string; readonly oldest: number }[] = [{ text: schemaText, oldest: 1 }];
 const VERSION = MIGRATIONS.length;
-const FUNCTIONS = [functionsText, enqueueText, optionsText, pushText, rolesText].join("\n");
+/** The text of all functions. */
+export const FUNCTIONS = [functionsText, enqueueText, optionsText, pushText, rolesText].join("\n");
+/** The number of this version's functions. Only functions of a higher number replace others. */
+const FUNCTIONS_NUMBER = DIGESTS.length;
+/** How long a migration waits for a lock before it is repeated. */
+const LOCK_TIMEOUT = "200ms";
 
 /** The roles of a schema, without its name. */
 export const ROLES = ["push", "work", "read", "admin"] as const;
@@ -65,7 +73,7 @@ export async function migrate(client: Client, roles = false): Promise<boolean> {
   return await client.transaction("1 AS one", async (query) => {
     const version = await begin(client, (text) => query(text, []));
     if (version === undefined && !roles) return false;
-    await query.script(await scriptOf(client, version, roles));
+    await query.script(scriptOf(client, version, roles));
     return true;
   });
 }
@@ -79,8 +87,8 @@ export async function printed(client: Client, roles: boolean): Promise<string | 
     `-- Brings schema ${schema} to version ${VERSION}. Run it as the owner of the schema: psql -v ON_ERROR_STOP=1 -f FILE`,
     "BEGIN;",
     `SELECT pg_advisory_xact_lock(hashtextextended('migrate:${schema}', 0));`,
-    "SET LOCAL lock_timeout = '5s';",
-    await scriptOf(client, isUsable ? undefined : version ?? 0, roles),
+    `SET LOCAL lock_timeout = '${LOCK_TIMEOUT}';`,
+    scriptOf(client, isUsable ? undefined : version ?? 0, roles),
     "COMMIT;",
   ].join("\n");
 }
@@ -92,17 +100,17 @@ async function begin(
 ): Promise<number | undefined> {
   const { schema } = client.address;
   await query(`SELECT pg_advisory_xact_lock(hashtextextended('migrate:${schema}', 0))`);
-  await query("SELECT set_config('lock_timeout', '5s', true)");
+  await query(`SELECT set_config('lock_timeout', '${LOCK_TIMEOUT}', true)`);
   const [there] = await query(`SELECT to_regclass('${schema}.meta') IS NOT NULL AS exists`);
   if (there!.exists !== true) return 0;
   const [meta] = await query(`SELECT version, oldest, functions FROM ${schema}.meta`);
   // Another process may have done it.
-  if (isUsable(client, meta!, await DIGEST)) return undefined;
+  if (isUsable(client, meta!)) return undefined;
   return Number(meta!.version);
 }
 
 /** Returns the statements after {@linkcode begin}: those of migrations from a version on, and those that create the roles. */
-async function scriptOf(client: Client, version: number | undefined, roles: boolean): Promise<string> {
+function scriptOf(client: Client, version: number | undefined, roles: boolean): string {
   const { schema } = client.address;
   const create = ROLES.map((role) =>
     `IF to_regrole('${schema}_${role}') IS NULL THEN CREATE ROLE ${schema}_${role} NOLOGIN; END IF;`
@@ -115,7 +123,7 @@ async function scriptOf(client: Client, version: number | undefined, roles: bool
     ...(version === undefined ? ["SELECT grant_roles();"] : [
       ...MIGRATIONS.slice(version).map(({ text }) => text),
       FUNCTIONS,
-      `UPDATE meta SET version = ${VERSION}, oldest = ${oldest}, functions = '${await DIGEST}';`,
+      `UPDATE meta SET version = ${VERSION}, oldest = ${oldest}, functions = ${FUNCTIONS_NUMBER};`,
     ]),
   ].join("\n");
 }
@@ -138,24 +146,19 @@ async function inspect(client: Client): Promise<Access & { readonly version?: nu
   if (server.exists !== true) return { access: "all", isUsable: false };
   const access = server.may_insert === true ? "all" : server.may_push === true ? "push" : "read";
   const [meta] = await client.run(`SELECT version, oldest, functions FROM ${schema}.meta`);
-  return { access, version: Number(meta!.version), isUsable: isUsable(client, meta!, await DIGEST) };
+  return { access, version: Number(meta!.version), isUsable: isUsable(client, meta!) };
 }
 
 /** Returns whether this version uses a schema as it is. @throws {StoreError} if it can't use it */
 function isUsable(
   { address: { shown } }: Client,
   meta: Readonly<Record<string, unknown>>,
-  digest: string,
 ): boolean {
   const version = Number(meta.version);
-  if (version <= VERSION) return version === VERSION && meta.functions === digest;
+  if (version <= VERSION) return version === VERSION && Number(meta.functions) >= FUNCTIONS_NUMBER;
   if (Number(meta.oldest) <= VERSION) return true;
   throw new StoreError(
     "newer",
     `Store "${shown}" was made by a newer version of jobs (schema ${version}, this version supports ${VERSION}); use that version`,
   );
 }
-
-const DIGEST = crypto.subtle.digest("SHA-256", new TextEncoder().encode(FUNCTIONS)).then((digest) =>
-  new Uint8Array(digest).toHex().slice(0, 16)
-);

@@ -438,10 +438,10 @@ CREATE UNLOGGED TABLE waiting (
   PRIMARY KEY (topic, waiter)
 ) WITH (fillfactor = 50);
 
--- One row: the number of changes of the schema that this store has had, the first version whose processes may use it, and a digest
+-- One row: the number of changes of the schema that this store has had, the first version whose processes may use it, and the number
 -- of its functions.
-CREATE TABLE meta (version integer NOT NULL, oldest integer NOT NULL, functions text NOT NULL);
-INSERT INTO meta VALUES (1, 1, '');
+CREATE TABLE meta (version integer NOT NULL, oldest integer NOT NULL, functions integer NOT NULL);
+INSERT INTO meta VALUES (1, 1, 0);
 
 -- Dead rows of these tables slow down each take: they are removed early, and without pauses.
 ALTER TABLE job SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
@@ -454,3 +454,46 @@ ALTER TABLE member SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_th
   autovacuum_analyze_threshold = 50000);
 ALTER TABLE size_change SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 ALTER TABLE count_change SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+
+-- The triggers. Creating one locks its table against all writes, so that a transaction of an application would hold up the start of a
+-- newer process, and this all others. So `functions.sql`, which a start replaces, only has the bodies of their functions.
+CREATE FUNCTION queued_in() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION queued_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION lease_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION member_in() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION member_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION queue_stays() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION queue_opened() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION mail_in() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION record_in() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION stream_changed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION event_in() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION step_changed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER queued_in AFTER INSERT ON queued REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION queued_in();
+CREATE TRIGGER queued_out AFTER DELETE ON queued REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION queued_out();
+CREATE TRIGGER lease_out AFTER DELETE ON lease REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION lease_out();
+CREATE TRIGGER member_in AFTER INSERT ON member REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION member_in();
+CREATE TRIGGER member_moved AFTER UPDATE ON member REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION member_in();
+CREATE TRIGGER member_out AFTER DELETE ON member REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION member_out();
+CREATE TRIGGER queue_stays BEFORE DELETE ON queue_row FOR EACH ROW EXECUTE FUNCTION queue_stays();
+CREATE TRIGGER queue_opened AFTER UPDATE ON queue_row FOR EACH ROW
+  WHEN (OLD.paused <> NEW.paused OR OLD.paused_until IS DISTINCT FROM NEW.paused_until OR OLD.state = 2 AND NEW.state = 1
+    OR OLD.most_running IS DISTINCT FROM NEW.most_running OR OLD.most_starts IS DISTINCT FROM NEW.most_starts
+    OR OLD.starts_per IS DISTINCT FROM NEW.starts_per)
+  EXECUTE FUNCTION queue_opened();
+CREATE TRIGGER mail_in AFTER INSERT ON command FOR EACH ROW EXECUTE FUNCTION mail_in();
+CREATE TRIGGER mail_in AFTER INSERT OR UPDATE ON reply FOR EACH ROW EXECUTE FUNCTION mail_in();
+CREATE TRIGGER cron_changed AFTER UPDATE ON cron_counter FOR EACH ROW WHEN (OLD.changes <> NEW.changes)
+  EXECUTE FUNCTION mail_in();
+CREATE TRIGGER record_in AFTER INSERT ON record REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION record_in();
+CREATE TRIGGER stream_changed AFTER INSERT OR UPDATE ON stream FOR EACH ROW EXECUTE FUNCTION stream_changed();
+CREATE TRIGGER event_in AFTER INSERT ON event REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION event_in();
+CREATE TRIGGER step_changed AFTER INSERT OR UPDATE OR DELETE ON step FOR EACH ROW EXECUTE FUNCTION step_changed();
