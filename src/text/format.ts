@@ -24,3 +24,10 @@ export function fewOf(names: readonly string[], total: number = names.length): s
   const more = total - MAX_NAMES;
   return names.slice(0, MAX_NAMES).join(" ") + (more > 0 ? ` and ${more} more` : "");
 }
+
+/** Returns a rate per second: `40/s`, `1.2/s`, or per minute if it is lower: `3/min`. */
+export function rateText(perSecond: number): string {
+  if (perSecond >= 10) return `${number(Math.round(perSecond))}/s`;
+  if (perSecond >= 1) return `${Number(perSecond.toFixed(1))}/s`;
+  return perSecond === 0 ? "0/s" : `${Number((perSecond * 60).toFixed(1))}/min`;
+}

@@ -141,7 +141,7 @@ const INCIDENTS: readonly Incident[] = [
       return await lab.waiting();
     },
     alert:
-      /Queue "default" is 10m\S* behind \(1 job waiting\).*All processors are busy\. The longest: Hang \S+ has run for/,
+      /Queue "default": its 2 running jobs have not ended for .*Queue "default" is 10m\S* behind \(1 job waiting\)\. The longest: Hang \S+ has run for/,
     command: /^jobs dump \S+$/,
     why: /All processors of its queue are busy/,
     sample: /^jobs_processors_busy 2$/m,

@@ -21,6 +21,7 @@ import { events } from "./events.ts";
 import { exactlyOnce } from "./exactly_once.ts";
 import type { Cases, OpenTestStore } from "./harness.ts";
 import { flowKeys } from "./flow_keys.ts";
+import { findings } from "./findings.ts";
 import { flows } from "./flows.ts";
 import { groups } from "./groups.ts";
 import { health } from "./health.ts";
@@ -96,6 +97,7 @@ const THEMES: Readonly<Record<string, Cases>> = {
   transfer,
   webhooks,
   events,
+  findings,
 };
 
 /** Registers the cases as tests of the adapter called `name`: all, or those of some themes. */

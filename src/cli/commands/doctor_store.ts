@@ -11,8 +11,9 @@ import { formatDuration } from "../../job/duration.ts";
 import type { Alert, Situation } from "../../operator/alerts/alert.ts";
 import { alertsOf } from "../../operator/alerts/alerts.ts";
 import { BEHIND_MS } from "../../operator/alerts/queue_alerts.ts";
-import { readSituation } from "../../operator/alerts/situation.ts";
-import type { QueueInfo } from "../../store/admin/admin.ts";
+import { MIN_SPAN_MS } from "../../operator/query/backlog.ts";
+import { readSituation, sampleOf } from "../../operator/alerts/situation.ts";
+import type { QueueInfo, Stats } from "../../store/admin/admin.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { StoreError, type StoreErrorCode } from "../../store/port/errors.ts";
 import { hidePassword } from "../../store/port/hide_password.ts";
@@ -57,13 +58,14 @@ export async function checkStore({ settings }: LoadedConfig, check: StoreCheck):
   let isKnown = false;
   try {
     await using store = await openStore(url, { ...storeOptions(settings), create: false });
+    const before = { stats: await store.admin.stats(), at: systemClock.now() };
     const online = (await store.workers.list()).filter(({ alive }) => alive);
     hasHandlers = online.some(({ classes }) => (classes?.length ?? 0) > 0);
     const pace = checkPace(store, { isInUse: online.length > 0, minMs: check.measureMs });
     // Another check may fail first.
     pace.catch(() => {});
     const health = await checkHealth(store, settings.durability);
-    const alerts = await checkAlerts(store, { classes: check.classes, now: systemClock.now() });
+    const alerts = await checkAlerts(store, { classes: check.classes, before });
     const findings = [...health, ...alerts, ...await checkCron(store)];
     isKnown = true;
     check.known({ findings, hasHandlers });
@@ -176,10 +178,17 @@ function durabilityFindings(
 /** Reports the alerts of the dashboard, and how many workers are online. */
 async function checkAlerts(
   store: Store,
-  { classes, now }: { readonly classes: readonly string[]; readonly now: number },
+  { classes, before }: {
+    readonly classes: readonly string[];
+    readonly before: { readonly stats: Stats; readonly at: number };
+  },
 ): Promise<Finding[]> {
-  const situation = await readSituation({ store, clock: systemClock, classes });
-  const { stats: { queues, enqueued }, workers } = situation;
+  // The rates of queues need some time in between.
+  const isBehind = before.stats.queues.some(({ size, latencyMs }) => size > 0 && latencyMs >= BEHIND_MS);
+  if (isBehind) await systemClock.sleep(before.at + MIN_SPAN_MS - systemClock.now());
+  const samples = [sampleOf(before.stats, before.at)];
+  const situation = await readSituation({ store, clock: systemClock, classes, samples });
+  const { stats: { queues, enqueued }, workers, now } = situation;
   const online = workers.filter(({ alive }) => alive);
   const stuck = await stuckLeases(store, online);
   return [

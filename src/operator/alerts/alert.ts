@@ -15,6 +15,7 @@ import type { Crashes } from "../../text/crashes.ts";
 import type { ProcessState } from "../../processes.ts";
 import type { JobEnds } from "../query/cron_ends.ts";
 import type { HeldGroup } from "../query/last_settings.ts";
+import type { Backlog, QueueSizes } from "../query/backlog.ts";
 
 /** A link to the page where the problem is solved, or a button that solves it. */
 export interface AlertAction {
@@ -44,9 +45,7 @@ export interface Alert {
 }
 
 /** The totals at one moment. Two samples give a rate. */
-export interface Sample {
-  /** Epoch milliseconds. */
-  readonly at: number;
+export interface Sample extends QueueSizes {
   readonly processed: number;
   readonly failed: number;
   /** Jobs that waited for a retry. */
@@ -122,6 +121,8 @@ export interface Situation {
   readonly limits: ReadonlyMap<string, LastSet>;
   /** Some of the held groups of the queues that are behind, the slowest of each queue first. */
   readonly heldGroups: readonly HeldGroup[];
+  /** How the queues move that are behind, by name, if they are few. */
+  readonly backlogs: ReadonlyMap<string, Backlog>;
   /** Problems of the store's server that alerts report. */
   readonly serverFindings: readonly HealthFinding[];
   /** Batches and flows that wait for their dead members. */
@@ -131,9 +132,9 @@ export interface Situation {
 /** Alerts of each kind about single classes, entries, jobs or batches. Their pages show the rest. */
 export const MAX_OF_A_KIND = 4;
 
-/** Returns the {@linkcode Alert.cause} of alerts about a running job: with its worker, it holds up others. */
-export function stallCause({ is, worker, jid }: Stall): string {
-  return `${is} ${worker}${is === "running" ? ` ${jid}` : ""}`;
+/** Returns the {@linkcode Alert.cause} of alerts about a running job. Jobs of its class that run for long have the same one. */
+export function stallCause({ is, worker, class: name }: Stall): string {
+  return is === "running" ? `${is} ${name}` : `${is} ${worker}`;
 }
 
 /** Returns the detail of an alert that has none but a hint. */

@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { number } from "../../text/format.ts";
 import type { Alert, Situation } from "./alert.ts";
 import { batchAlerts } from "./batch_alerts.ts";
 import { cronAlerts } from "./cron_alerts.ts";
 import { crashAlerts, failureAlerts, retryAlerts, suspectAlerts, unhandledAlerts } from "./failure_alerts.ts";
 import { outboxAlerts } from "./outbox_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
-import { hangAlerts } from "./hang_alerts.ts";
+import { lateAlerts, occupiedAlerts } from "./hang_alerts.ts";
 import {
   circuitAlerts,
   heartbeatAlerts,
@@ -29,18 +30,22 @@ export function alertsOf(situation: Situation): Alert[] {
     ...stallAlerts(situation),
     ...circuitAlerts(situation),
     ...outboxAlerts(situation),
-    ...hangAlerts(situation),
+    ...lateAlerts(situation),
     ...failureAlerts(situation),
     ...crashAlerts(situation),
     ...suspectAlerts(situation),
     ...retryAlerts(situation),
     ...unhandledAlerts(situation),
     ...queueAlerts(situation),
+    ...occupiedAlerts(situation),
     ...batchAlerts(situation),
     ...cronAlerts(situation),
   ];
   return fold(alerts).sort((a, b) => Number(b.kind === "bad") - Number(a.kind === "bad"));
 }
+
+/** A detail names at most this many alerts that were folded into it. */
+const MAX_FOLDED = 5;
 
 /** Folds alerts with one cause into the first: one command helps against all. */
 function fold(alerts: readonly Alert[]): Alert[] {
@@ -52,7 +57,11 @@ function fold(alerts: readonly Alert[]): Alert[] {
   return [...folded.values()].map(([first, ...others]) =>
     others.length === 0 ? first! : {
       ...first!,
-      detail: `${first!.detail} ${others.map(({ title }) => `${title}.`).join(" ")}`,
+      detail: [
+        ...first!.detail === undefined ? [] : [first!.detail],
+        ...others.slice(0, MAX_FOLDED).map(({ title }) => `${title}.`),
+        ...others.length > MAX_FOLDED ? [`And ${number(others.length - MAX_FOLDED)} more.`] : [],
+      ].join(" "),
     }
   );
 }

@@ -3,6 +3,7 @@ import type { CronRecord } from "../../cron/occurrence.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
+import type { Backlog } from "../query/backlog.ts";
 import type { Situation } from "./alert.ts";
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
@@ -67,6 +68,7 @@ function alerts(situation: Partial<Situation>) {
     cronPauses: new Map(),
     limits: new Map(),
     heldGroups: [],
+    backlogs: new Map(),
     stuck: [],
     ...situation,
   });
@@ -498,10 +500,19 @@ Deno.test("names the job that a queue waits for: the longest of busy processors,
   }];
   const busy = { ...WORKER, concurrency: 1, busy: 1, work };
   const behind = { ...QUEUE, latencyMs: 80_000 };
+  const longest = "The longest: Hang h1 has run for 1m30s on web1:7:a. " +
+    "The dump shows what it does, and jobs cancel h1 ends it; a timeout for the class ends such jobs.";
   assertEquals(words(alerts({ stats: { ...STATS, queues: [behind] }, workers: [busy] })), [[
+    'Queue "default": its running job has not ended for 1m30s',
+    `Queue "default" is 1m20s behind (12 jobs waiting). ${longest} ` +
+    "No processor of web1:7:a has become free for 1m30s, and jobs wait.",
+    "jobs dump web1:7:a",
+  ]]);
+  // That is usual for the class.
+  const usual = { ...measured("Hang", 100, 0), histogram: new Array(26).fill(0).with(20, 100) };
+  assertEquals(words(alerts({ stats: { ...STATS, queues: [behind] }, workers: [busy], metrics: [usual] })), [[
     'Queue "default" is 1m20s behind (12 jobs waiting)',
-    "All processors are busy. The longest: Hang h1 has run for 1m30s on web1:7:a. " +
-    "The dump shows what it does, and jobs cancel h1 ends it; a timeout for the class ends such jobs.",
+    `All processors are busy. ${longest}`,
     "jobs dump web1:7:a",
   ]]);
   const limit = { running: 1, taken: 1, started: 0, freeInMs: undefined };
@@ -517,7 +528,8 @@ Deno.test("names the job that a queue waits for: the longest of busy processors,
     "It is at its limit: 1 of 1 running.",
   );
   assertEquals(words(alerts({ stats: { ...STATS, queues: [behind] }, workers: [short] }))[0]!.slice(1), [
-    "All processors are busy, none of them for long. Add workers, or raise their concurrency.",
+    "Its workers take jobs, but have not caught up. All processors are busy, none of them for long. Add workers, or raise " +
+    "their concurrency.",
     "jobs workers",
   ]);
   const raise = (more: object) => {
@@ -653,5 +665,106 @@ Deno.test("reports jobs that run for far longer than usual at once, also while n
   assertEquals(alert!.command, `jobs dump ${WORKER.id}`);
   assertEquals(alert!.detail?.startsWith("The longest: Mail j14000 has run for 14s on"), true);
   const behind = { ...waiting, stats: { ...waiting.stats, queues: [{ ...QUEUE, latencyMs: 30_000 }] } };
-  assertEquals(titles(work, behind), ['Queue "default" is 30s behind (12 jobs waiting)'], "one alert is enough");
+  assertEquals(
+    titles(work, behind),
+    ['Queue "default": its 5 running jobs have not ended for 10s'],
+    "one alert is enough",
+  );
+});
+
+/** Jobs that run, one for each age. */
+function jobsOf(name: string, queue: string, agesMs: readonly number[]): RunningJobRecord[] {
+  return agesMs.map((ageMs, i) => ({
+    task: `processor-${i + 1}`,
+    queue,
+    payload: JSON.stringify({ class: name, jid: `${name}${ageMs}` }),
+    since: NOW - ageMs,
+  }));
+}
+
+Deno.test("explains a queue by its hung jobs, whatever the queue's other workers do at that moment", () => {
+  const work = jobsOf("Hang", "hang", [284_000, 285_000, 286_000, 287_000, 288_000]);
+  const queues = ["hang", "mail"];
+  const hung = { ...WORKER, queues, busy: 5, work };
+  const stats = { ...STATS, queues: queues.map((name) => ({ ...QUEUE, name, latencyMs: 300_000 })) };
+  const found = (other: Partial<WorkerInfo>) =>
+    words(alerts({ stats, workers: [hung, { ...WORKER, id: "web2:7:b", queues: ["mail"], ...other }] }));
+  for (
+    const other of [
+      { busy: 0 },
+      { busy: 5, work: jobsOf("Mail", "mail", [1, 2, 3, 4, 5]) },
+      { busy: 1, work: jobsOf("Mail", "mail", [1]) },
+    ]
+  ) {
+    const [[title, detail, command]] = found(other) as [string[]];
+    assertEquals([title, command], ['Queue "hang": its 5 running jobs have not ended for 4m44s', "jobs dump web1:7:a"]);
+    assert(
+      detail!.includes('Queue "hang" is 5m behind (12 jobs waiting). The longest: Hang Hang288000 has run'),
+      detail,
+    );
+    assertEquals(JSON.stringify(found(other)).includes("arrive faster"), false);
+  }
+  // The processors of its workers are held by jobs of the other queue.
+  const [[, detail], ...others] = found({ busy: 0 }) as [string[]];
+  assertEquals(others, []);
+  assert(detail!.includes('Queue "mail" is 5m behind'), detail);
+
+  // One that started lately doesn't hide the others, most of which have ended.
+  const own = (agesMs: number[]) =>
+    alerts({ stats, workers: [{ ...hung, concurrency: 10, work: jobsOf("Hang", "hang", agesMs) }] })[0]!.title;
+  assertEquals(own([284_000, 285_000, 5]), 'Queue "hang": 2 of its 3 running jobs have not ended for 4m44s');
+  assertEquals(own([284_000, 5, 6]), 'Queue "hang" is 5m behind (12 jobs waiting)');
+});
+
+Deno.test("doesn't advise a higher limit for jobs that haven't ended for minutes", () => {
+  const limit = { running: 2, taken: 2, started: 0, freeInMs: undefined };
+  const title = (ageMs: number) =>
+    alerts({
+      stats: { ...STATS, queues: [{ ...QUEUE, latencyMs: 400_000, limit }] },
+      workers: [{ ...WORKER, busy: 2, work: jobsOf("Hang", "default", [ageMs, 400_000]) }],
+    }).map(({ title, command }) => [title, command]);
+  assertEquals(title(299_999), [[
+    'Queue "default" is 6m40s behind (12 jobs waiting)',
+    "jobs limit default --running 4",
+  ]]);
+  assertEquals(title(300_000), [['Queue "default": its 2 running jobs have not ended for 5m', "jobs dump web1:7:a"]]);
+});
+
+Deno.test("reports workers that have ended nothing for five minutes, also while no job waits", () => {
+  const workers = (ageMs: number) =>
+    ["web1:7:a", "web2:7:b"].map((id) => ({
+      ...WORKER,
+      id,
+      concurrency: 4,
+      busy: 4,
+      work: jobsOf("Hang", "default", [ageMs, 420_000, 420_000, 420_000]),
+    }));
+  assertEquals(alerts({ workers: workers(299_999) }), []);
+  const [[title, detail, command], ...others] = words(alerts({ workers: workers(300_000) })) as [string[]];
+  assertEquals([title, command, others], ["No processor of web1:7:a has become free for 5m", "jobs dump web1:7:a", []]);
+  assert(detail!.endsWith("No processor of web2:7:b has become free for 5m."), detail);
+});
+
+Deno.test("states how fast jobs come and leave, and the group that floods a queue", () => {
+  const behind = { ...QUEUE, size: 1_830, latencyMs: 39_400 };
+  const found = (backlog: Backlog) =>
+    words(alerts({
+      stats: { ...STATS, queues: [behind] },
+      workers: [WORKER],
+      backlogs: new Map([["default", backlog]]),
+    }))[0]!.slice(1);
+  const rates = (arriving: number, leaving: number) => ({ rates: { in: arriving, out: leaving, overMs: 30_100 } });
+  assertEquals(found(rates(40, 12)), [
+    "Jobs arrive faster than its workers process them in the last 30s: in 40/s, out 12/s.",
+    "jobs workers",
+  ]);
+  assertEquals(found(rates(0.05, 1.25))[0], "Its workers catch up in the last 30s: in 3/min, out 1.3/s.");
+  assertEquals(found(rates(3, 0))[0], "No job has left it in the last 30s: in 3/s, out 0/s.");
+  const group = {
+    ...{ name: "acme", size: 1_825, latencyMs: 39_400, running: 5, weight: 1, isOwn: false, paused: false },
+  };
+  assertEquals(found({ flood: { group, othersWaitMs: 400 } }), [
+    "1,825 of 1,830 are of group acme; the others wait 400ms. A limit of the group keeps processors free for the others.",
+    "jobs limit default --group acme --running 2",
+  ]);
 });

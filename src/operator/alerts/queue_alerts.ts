@@ -6,11 +6,11 @@
 import { formatDuration } from "../../job/duration.ts";
 import type { QueueInfo } from "../../store/admin/admin.ts";
 import { blockersOf } from "../../store/ops/blockers.ts";
-import { LONG_RUN_MS, longRunning } from "../../store/ops/stalls.ts";
+import { LONG_RUN_MS, longRunning, type Stall } from "../../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
-import { number } from "../../text/format.ts";
-import { heldGroupsText } from "../../text/groups.ts";
+import { number, rateText } from "../../text/format.ts";
+import { groupName, heldGroupsText } from "../../text/groups.ts";
 import { groupCommand, whyGroupHeldSince } from "../../text/held_groups.ts";
 import { limitSet, limitUse, raiseLimit } from "../../text/limits.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
@@ -18,12 +18,16 @@ import { startCommand, startHint } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
+import type { Backlog } from "../query/backlog.ts";
 import { type Alert, type AlertAction, hinted, sentence, type Situation, stallCause } from "./alert.ts";
+import { isStuck, longestOf, noEndMs, notEndedText, runningJobs } from "./running_jobs.ts";
 
 /** A queue whose oldest job has waited longer than this is behind. */
 export const BEHIND_MS = 30_000;
 /** Alerts about single queues. The page of queues shows the rest. */
 const MAX_QUEUE_ALERTS = 8;
+/** Jobs that hold a limit for longer without an end are the reason, not the limit. */
+const HUNG_MS = 300_000;
 /** A command names at most this many workers. */
 const MAX_WORKERS = 3;
 /** More queues than this that are behind share an alert. */
@@ -53,10 +57,13 @@ export function queueAlerts(situation: Situation): Alert[] {
       (fetched.has(queue.name) ? undefined : unfetchedAlert(queue, online, situation));
     if (alert !== undefined && alerts.length < MAX_QUEUE_ALERTS) alerts.push(alert);
   }
-  const behind = behindQueues(stats.queues, workers);
+  const behind = behindQueues(stats.queues, workers).map((queue) => ({ queue, alert: behindAlert(queue, situation) }));
+  const explained = behind.filter(({ alert }) => alert.cause !== undefined);
+  const others = behind.filter(({ alert }) => alert.cause === undefined);
   return [
     ...alerts,
-    ...behind.length > MAX_BEHIND ? [manyBehind(behind)] : behind.map((queue) => behindAlert(queue, situation)),
+    ...explained.map(({ alert }) => alert),
+    ...others.length > MAX_BEHIND ? [manyBehind(others.map(({ queue }) => queue))] : others.map(({ alert }) => alert),
   ];
 }
 
@@ -132,17 +139,14 @@ function unfetchedAlert(
 
 function behindAlert(queue: QueueInfo, situation: Situation): Alert {
   const { workers, stats, limits, now } = situation;
-  const { name, latencyMs, size, limit, heldGroups } = queue;
-  const alert = {
-    kind: "warn",
-    about: "queues",
-    title: `Queue "${name}" is ${formatDuration(latencyMs)} behind (${number(size)} ${
-      size === 1 ? "job" : "jobs"
-    } waiting)`,
-    actions: [showAction(name)],
-  } as const;
+  const { name, limit, heldGroups } = queue;
+  const alert = { kind: "warn", about: "queues", title: behindText(queue), actions: [showAction(name)] } as const;
   const blockers = blockersOf({ queue: name }, { workers, queues: stats.queues });
-  if (blockers.some(({ is }) => is === "limited")) {
+  const isLimited = blockers.some(({ is }) => is === "limited");
+  const isHeld = isLimited || heldGroups !== undefined;
+  const hung = hungAlert(queue, situation, isHeld ? HUNG_MS : 0);
+  if (hung !== undefined) return hung;
+  if (isLimited) {
     const longest = longRunning(workers.filter(({ alive }) => alive), name, now);
     return {
       ...alert,
@@ -154,29 +158,125 @@ function behindAlert(queue: QueueInfo, situation: Situation): Alert {
     };
   }
   const busy = blockers.find((blocker) => "stall" in blocker);
-  if (busy?.stall === undefined && heldGroups !== undefined) {
-    return { ...alert, ...heldGroupsHelp(name, heldGroups, situation) };
+  if (busy?.is === "blocked" && busy.stall !== undefined) {
+    return {
+      ...alert,
+      cause: stallCause(busy.stall),
+      detail: `${sentence(stallText(busy.stall, now))}.`,
+      command: stallCommand(busy.stall),
+      actions: [...showStall(busy.stall), showAction(name)],
+    };
   }
-  if (busy?.stall === undefined) {
-    return { ...alert, detail: "Jobs arrive faster than its workers process them.", command: "jobs workers" };
+  if (heldGroups !== undefined) return { ...alert, ...heldGroupsHelp(name, heldGroups, situation) };
+  const flood = situation.backlogs.get(name)?.flood;
+  if (flood !== undefined) return { ...alert, ...floodHelp(queue, flood, situation) };
+  if (busy?.stall !== undefined && now - busy.stall.since >= LONG_RUN_MS) {
+    return {
+      ...alert,
+      cause: stallCause(busy.stall),
+      detail: `All processors are busy. The longest: ${stallText(busy.stall, now)}. ${
+        sentence(stallHint(busy.stall))
+      }.`,
+      command: stallCommand(busy.stall),
+      actions: [...showStall(busy.stall), showAction(name)],
+    };
   }
-  if (busy.is === "busy" && busy.stall.is === "running" && now - busy.stall.since < LONG_RUN_MS) {
-    const detail = "All processors are busy, none of them for long. Add workers, or raise their concurrency.";
-    return { ...alert, detail, command: "jobs workers" };
+  const detail = [
+    ratesText(situation.backlogs.get(name)?.rates),
+    ...busy?.stall === undefined
+      ? []
+      : ["All processors are busy, none of them for long. Add workers, or raise their concurrency."],
+  ].join(" ");
+  return { ...alert, detail, command: "jobs workers" };
+}
+
+function behindText({ name, latencyMs, size }: QueueInfo): string {
+  return `Queue "${name}" is ${formatDuration(latencyMs)} behind (${number(size)} ${
+    size === 1 ? "job" : "jobs"
+  } waiting)`;
+}
+
+/**
+ * A queue whose running jobs don't end: most of them, or the jobs on most processors of its workers.
+ *
+ * @param minMs jobs that haven't ended for less aren't the reason
+ */
+function hungAlert(queue: QueueInfo, situation: Situation, minMs: number): Alert | undefined {
+  const { now, workers } = situation;
+  const running = runningJobs(situation);
+  const own = running.filter(({ job }) => job.queue === queue.name);
+  const stuck = own.filter(isStuck);
+  if (stuck.length > 0 && 2 * stuck.length >= own.length && noEndMs(stuck) >= minMs) {
+    const longest = longestOf(stuck);
+    return {
+      kind: "warn",
+      about: "queues",
+      cause: stallCause(longest),
+      title: `Queue "${queue.name}": ${notEndedText(stuck, own.length)}`,
+      detail: `${behindText(queue)}. The longest: ${stallText(longest, now)}. ${sentence(stallHint(longest))}.`,
+      command: stallCommand(longest),
+      actions: [...showStall(longest), showAction(queue.name)],
+    };
   }
+  if (own.length > 0) return undefined;
+  const serving = workers.filter(({ alive, quiet, queues }) => alive && !quiet && queues.includes(queue.name));
+  const processors = serving.reduce((sum, { concurrency }) => sum + concurrency, 0);
+  const ids = new Set(serving.map(({ id }) => id));
+  const others = running.filter((one) => isStuck(one) && ids.has(one.worker.id));
+  if (others.length === 0 || 2 * others.length < processors || noEndMs(others) < minMs) return undefined;
+  const longest = longestOf(others);
   return {
-    ...alert,
-    cause: stallCause(busy.stall),
-    detail: busy.is === "blocked"
-      ? `${sentence(stallText(busy.stall, now))}.`
-      : `All processors are busy. The longest: ${stallText(busy.stall, now)}. ${sentence(stallHint(busy.stall))}.`,
-    command: stallCommand(busy.stall),
-    actions: [
-      ...busy.stall.jid === undefined
-        ? []
-        : [{ label: "Show job", path: `/jobs/${encodeURIComponent(busy.stall.jid)}` }],
-      showAction(name),
-    ],
+    kind: "warn",
+    about: "queues",
+    cause: stallCause(longest),
+    title: behindText(queue),
+    detail: `Jobs of other queues hold ${number(others.length)} of the ${
+      number(processors)
+    } processors of its workers, and have not ended for ${formatDuration(noEndMs(others))}. The longest: ${
+      stallText(longest, now)
+    }. ${sentence(stallHint(longest))}.`,
+    command: stallCommand(longest),
+    actions: [...showStall(longest), showAction(queue.name)],
+  };
+}
+
+function showStall({ jid }: Stall): AlertAction[] {
+  return jid === undefined ? [] : [{ label: "Show job", path: `/jobs/${encodeURIComponent(jid)}` }];
+}
+
+/** Returns how a queue moves, in a sentence. */
+function ratesText(rates: Backlog["rates"]): string {
+  if (rates === undefined) return "Its workers take jobs, but have not caught up.";
+  const both = `in ${rateText(rates.in)}, out ${rateText(rates.out)}`;
+  const over = `in the last ${formatDuration(Math.round(rates.overMs / 1_000) * 1_000)}`;
+  if (rates.out === 0) return `No job has left it ${over}: ${both}.`;
+  return rates.out > rates.in
+    ? `Its workers catch up ${over}: ${both}.`
+    : `Jobs arrive faster than its workers process them ${over}: ${both}.`;
+}
+
+/** Names the group that most jobs of a queue belong to, and the limit that keeps processors free for the others. */
+function floodHelp(
+  { name, size }: QueueInfo,
+  { group, othersWaitMs }: NonNullable<Backlog["flood"]>,
+  { workers, backlogs }: Situation,
+): Required<Pick<Alert, "detail" | "command">> {
+  const rates = backlogs.get(name)?.rates;
+  const serving = workers.filter(({ alive, quiet, queues }) => alive && !quiet && queues.includes(name));
+  const processors = serving.reduce((sum, { concurrency }) => sum + concurrency, 0);
+  return {
+    detail: [
+      `${number(group.size)} of ${number(size)} are of group ${groupName(group.name)}${
+        othersWaitMs === undefined ? "" : `; the others wait ${formatDuration(othersWaitMs)}`
+      }.`,
+      ...rates === undefined ? [] : [ratesText(rates)],
+      "A limit of the group keeps processors free for the others.",
+    ].join(" "),
+    command: group.limit === undefined
+      ? `jobs limit ${shellWord(name)} --group ${shellWord(group.name)} --running ${
+        Math.max(1, Math.floor(processors / 2))
+      }`
+      : `jobs list groups ${shellWord(name)}`,
   };
 }
 

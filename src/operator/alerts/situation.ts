@@ -20,6 +20,7 @@ import type { WorkerInfo } from "../../store/port/workers.ts";
 import { crashesOf } from "../../text/crashes.ts";
 import { endedProcesses } from "../../processes.ts";
 import { readEnds } from "../query/cron_ends.ts";
+import { queueSizes, readBacklog } from "../query/backlog.ts";
 import { type HeldGroup, type LastSettings, readLastSettings } from "../query/last_settings.ts";
 import type { Sample, Situation, Unhandled } from "./alert.ts";
 import { heldEntries, heldRuns, recentRuns } from "./cron_alerts.ts";
@@ -59,6 +60,11 @@ export interface SituationSource {
   readonly readMetrics?: () => Promise<ClassMetricsSeries[]>;
 }
 
+/** Returns the totals as a sample. */
+export function sampleOf({ processed, failed, retry, queues }: Stats, at: number): Sample {
+  return { at, processed, failed, retrying: retry, queues: queueSizes(queues) };
+}
+
 /** Reads the state. Some twenty round trips, most of them at once. */
 export async function readSituation(source: SituationSource): Promise<Situation> {
   const { store, clock, samples = [], readMetrics = () => store.series.read("classes", "1h") } = source;
@@ -74,18 +80,28 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     readCron(crontab),
   ]);
   const isPostgres = store.url.startsWith("postgres");
-  const [{ unhandled, suspects, scheduled }, crashes, retrying, cronEnds, cronHeld, settings, stuck, serverFindings] =
-    await Promise
-      .all([
-        waitingJobs(source, stats, workers),
-        crashedJobs(store),
-        stats.retry === 0 ? [] : retryingJobs(store),
-        readEnds(store, recentRuns(cron, now)),
-        readHeld(crontab, heldEntries(cron, now)),
-        readSettings(store, stats, workers, cron),
-        stuckBatches(store),
-        isPostgres ? serverFindingsOf(store) : [],
-      ]);
+  const [
+    { unhandled, suspects, scheduled },
+    crashes,
+    retrying,
+    cronEnds,
+    cronHeld,
+    settings,
+    stuck,
+    serverFindings,
+    backlogs,
+  ] = await Promise
+    .all([
+      waitingJobs(source, stats, workers),
+      crashedJobs(store),
+      stats.retry === 0 ? [] : retryingJobs(store),
+      readEnds(store, recentRuns(cron, now)),
+      readHeld(crontab, heldEntries(cron, now)),
+      readSettings(store, stats, workers, cron),
+      stuckBatches(store),
+      isPostgres ? serverFindingsOf(store) : [],
+      readBacklogs(store, stats, workers, { samples, now }),
+    ]);
   const later = new Set([...scheduled, ...retrying.map(({ queue }) => queue)]);
   return {
     engine: store.url.startsWith("sqlite:") ? "sqlite" : isPostgres ? "postgres" : "redis",
@@ -111,6 +127,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
       ...settings,
       stuck,
       serverFindings,
+      backlogs,
     },
   };
 }
@@ -130,6 +147,22 @@ async function readSettings(
   const named = behind.length > MAX_BEHIND ? [] : behind.filter(({ heldGroups }) => heldGroups !== undefined);
   const groups = await Promise.all(named.map(({ name }) => slowGroups(store, name)));
   return await readLastSettings(store, queues, groups.flat(), cron);
+}
+
+async function readBacklogs(
+  { admin }: Store,
+  { queues }: Stats,
+  workers: readonly WorkerInfo[],
+  { samples, now }: { readonly samples: readonly Sample[]; readonly now: number },
+): Promise<Situation["backlogs"]> {
+  const behind = behindQueues(queues, workers);
+  // More of them share an alert.
+  if (behind.length > MAX_BEHIND) return new Map();
+  return new Map(
+    await Promise.all(
+      behind.map(async (queue) => [queue.name, await readBacklog(admin, queue, samples, now)] as const),
+    ),
+  );
 }
 
 /** Returns groups of a queue with queued jobs, the slowest first. That of all its groups is one of them. */

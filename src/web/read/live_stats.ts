@@ -7,6 +7,8 @@
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { Sample } from "../../operator/alerts/alert.ts";
+import { sampleOf } from "../../operator/alerts/situation.ts";
+import { MAX_SPAN_MS } from "../../operator/query/backlog.ts";
 import type { AdminStore, Stats } from "../../store/admin/admin.ts";
 import type { SeriesStore } from "../../store/port/series.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
@@ -27,6 +29,13 @@ const MAX_WATCHERS_PER_ADDRESS = 50;
 export interface LiveStatsStore {
   readonly admin: Pick<AdminStore, "stats">;
   readonly series: Pick<SeriesStore, "add">;
+}
+
+/** The sizes of many queues for longer would need much memory. */
+function withoutOldSizes(sample: Sample, now: number): Sample {
+  if (sample.queues === undefined || now - sample.at <= MAX_SPAN_MS) return sample;
+  const { queues: _, ...totals } = sample;
+  return totals;
 }
 
 /** Reads the counts, and sends them to all watching pages. */
@@ -71,8 +80,8 @@ export class LiveStats {
   /** Reads once, and sends the counts to all watchers. */
   async step(): Promise<void> {
     const stats = await this.#store.admin.stats();
-    const sample = { at: this.#clock.now(), processed: stats.processed, failed: stats.failed, retrying: stats.retry };
-    this.#samples = [...this.#samples.slice(1 - MAX_SAMPLES), sample];
+    const sample = sampleOf(stats, this.#clock.now());
+    this.#samples = [...this.#samples.slice(1 - MAX_SAMPLES).map((one) => withoutOldSizes(one, sample.at)), sample];
     for (const send of this.#watchers) send(stats, sample);
     await this.#recordQueues(stats.queues, sample.at);
   }
