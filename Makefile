@@ -1,7 +1,7 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo shop run check test bench bench-peers simulate prove soak fmt compile package release library clients image docs clean
+.PHONY: help deno demo shop run setup check test test-long budget bench bench-peers simulate prove soak fmt compile package release library clients image docs clean
 
 # How long a soak lasts, on which store (sqlite, redis, postgres, or both: the first two), and its seed; empty for any.
 MINUTES = 1
@@ -19,6 +19,10 @@ SCALE = 1
 STEPS = 500
 
 DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
+TESTRUN = $(DENO) run -A scripts/testrun/main.ts
+
+# What Deno downloads and compiles stays in the project, so that nothing depends on another program's cache, or on HOME.
+export DENO_DIR ?= $(CURDIR)/.deno/cache
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -43,11 +47,20 @@ run: deno ## Keep a processor running, for `./jobs push` from another terminal (
 	@exec ./jobs run examples/handlers.js $(ARGS)
 
 check: ## Check format, lint, types, documentation and its examples
-	@$(DENO) run -A scripts/testrun/main.ts --check
+	@$(TESTRUN) --check
 
-test: ## Run everything, check included (FILTER=cron: files with that in their path, or else in tests' titles)
-	@$(if $(CI),$(DENO) ci --quiet)
-	@$(DENO) run -A scripts/testrun/main.ts $(if $(FILTER),--filter '$(FILTER)') $(if $(SLOWEST),--slowest $(SLOWEST))
+setup: ## Get everything that a run of the tests downloads: after it, no target but bench-peers, docs and release needs a network
+	@$(TESTRUN) --setup
+
+test: ## Run the tests, check included (FILTER=cron: files with that in their path, or else in tests' titles; CHANGED=main: what a change can break)
+	@$(TESTRUN) $(if $(FILTER),--filter '$(FILTER)') $(if $(CHANGED),--changed '$(CHANGED)') $(if $(SLOWEST),--slowest $(SLOWEST))
+
+test-long: ## Run the other tests: what is long by nature, and what repeats on Redis (SLOWEST=20)
+	@$(TESTRUN) --long $(if $(SLOWEST),--slowest $(SLOWEST))
+
+budget: ## Run both, and store the processor time of each file as the budget that a run with CI set keeps to
+	@$(TESTRUN) --budget
+	@$(TESTRUN) --long --budget
 
 bench: ## Measure: throughput, latency, start, memory (PARTS="drain latency", ROUNDS=3, SCALE=1)
 	@$(DENO) task bench --rounds "$(ROUNDS)" --scale "$(SCALE)" $(PARTS)

@@ -7,10 +7,17 @@
 import { importDirection } from "./directions.ts";
 import { noSleepingTests } from "./no_sleeping_tests.ts";
 import { placeRules } from "./places.ts";
+import { denoStarts } from "./starts.ts";
 import { words } from "./words.ts";
 
 const plugin: Deno.lint.Plugin = {
   name: "jobs",
-  rules: { "import-direction": importDirection, "no-sleeping-tests": noSleepingTests, words, ...placeRules },
+  rules: {
+    "import-direction": importDirection,
+    "no-sleeping-tests": noSleepingTests,
+    "deno-starts": denoStarts,
+    words,
+    ...placeRules,
+  },
 };
 export default plugin;

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { resolve } from "node:path";
 import plugin from "./plugin.ts";
 
@@ -148,5 +148,22 @@ Deno.test("tests do not sleep", () => {
   }
   for (const code of ["await sleep(20);", "setTimeout(done, 50);", "advance(5000);", "AbortSignal.timeout(5000);"]) {
     assertEquals(objections("tests/server/stop_test.ts", code), [], code);
+  }
+});
+
+Deno.test("tests start Deno with the lock file, and get nothing from a registry", () => {
+  const refused: readonly [path: string, code: string, part: string][] = [
+    ["tests/a_test.ts", `new Deno.Command(Deno.execPath(), { args: ["eval", "1"] });`, "start Deno with `denoCommand`"],
+    ["src/job/a_test.ts", `const command = [Deno.execPath(), "run"];`, "start Deno with `denoCommand`"],
+    ["tests/support/a.ts", `const flag = "--no-lock";`, "`--no-lock`"],
+    ["scripts/a.ts", `const args = ["run", "--no-config"];`, "`--no-config`"],
+    ["tests/a_test.ts", `new Deno.Command("npm", { args: ["install"] });`, "add it to scripts/testrun/setup.ts"],
+  ];
+  for (const [path, code, part] of refused) {
+    assertEquals(objections(path, code), ["deno-starts"], code);
+    assertStringIncludes(message(path, code)!, part);
+  }
+  for (const path of ["src/handlers/isolation/respawn.ts", "scripts/deno_command.ts", "examples/demo.ts"]) {
+    assertEquals(objections(path, `start(Deno.execPath(), "--no-lock");`), [], path);
   }
 });

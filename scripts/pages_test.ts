@@ -3,6 +3,7 @@ import { requireTool } from "../tests/support/tools.ts";
 import { PAGE as OPTIONS_PAGE, page as optionsPage } from "./job_options.ts";
 import { PAGE, page } from "./json_page.ts";
 import { metrics, PAGE as METRICS_PAGE } from "./metrics_page.ts";
+import { denoCommand, outputOf } from "./deno_command.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const MANUAL = `${ROOT}packaging/man/jobs.1`;
@@ -25,10 +26,8 @@ Deno.test("docs/reference/metrics.md has every metric with its labels and type (
 });
 
 Deno.test("the manual page is up to date (deno task docs writes it)", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-prompt", "--config", `${ROOT}deno.json`, `${ROOT}main.ts`, "man"],
-  }).output();
-  assertEquals(await Deno.readTextFile(MANUAL), new TextDecoder().decode(stdout));
+  const { stdout } = await outputOf(denoCommand("run", "-A", "--no-prompt", `${ROOT}main.ts`, "man"));
+  assertEquals(await Deno.readTextFile(MANUAL), stdout);
 });
 
 Deno.test("man formats the manual page without warnings", async () => {

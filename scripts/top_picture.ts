@@ -6,6 +6,7 @@
 import { Client } from "../src/client/client.ts";
 import { openStore } from "../src/store/open.ts";
 import { animate } from "./terminal_svg.ts";
+import { denoCommand } from "./deno_command.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const FILE = Deno.args[0] ?? `${ROOT}docs/pictures/top.svg`;
@@ -46,7 +47,7 @@ ImportCatalogue.options = { queue: "imports" };
 
 // The picture shows the path of the store.
 const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "shop-" });
-const jobs = [Deno.execPath(), "run", "-A", "--no-check", `--config=${ROOT}deno.json`, `${ROOT}main.ts`];
+const jobs = denoCommand("run", "-A", "--no-check", `${ROOT}main.ts`);
 const env = { JOBS_STORE: `sqlite:${folder}/jobs.db`, JOBS_LOG_FILE: `${folder}/log`, LANG: "C.UTF-8" };
 await Deno.writeTextFile(`${folder}/handlers.mjs`, HANDLERS);
 const queues = ["mail", "billing", "images", "imports"].flatMap((queue) => ["-q", queue]);

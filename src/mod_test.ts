@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { denoCommand, outputOf } from "../scripts/deno_command.ts";
 
 /** A declaration as `deno doc --json` prints it. */
 interface DocSymbol {
@@ -10,8 +11,8 @@ interface DocSymbol {
 
 Deno.test("exports a name only with a docstring and an example, and few enough to read", async () => {
   const module = new URL("./mod.ts", import.meta.url).href;
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["doc", "--json", module] }).output();
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout)) as { nodes: Record<string, { symbols: DocSymbol[] }> };
+  const { stdout } = await outputOf(denoCommand("doc", "--json", module));
+  const { nodes } = JSON.parse(stdout) as { nodes: Record<string, { symbols: DocSymbol[] }> };
   const symbols = nodes[module]!.symbols;
   assert(symbols.length <= 45, `${symbols.length} names`);
   const without = symbols.filter(({ declarations }) => {

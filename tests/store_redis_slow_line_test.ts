@@ -10,6 +10,7 @@ import { Connection, type ConnectOptions } from "../src/store/redis/client/conne
 import { ConnectionLost } from "../src/store/redis/client/errors.ts";
 import { FakeClock } from "./support/clock.ts";
 import { until } from "./support/eventually.ts";
+import { denoCommand, outputOf } from "../scripts/deno_command.ts";
 
 type Connect = (options: Pick<ConnectOptions, "replyTimeoutMs" | "minBytesPerMs" | "clock">) => Promise<
   [Connection, Socket]
@@ -168,10 +169,8 @@ Deno.test("redis: a received reply isn't kept in memory while the next one is pe
     console.log(replies.length, replies.filter((one) => one.deref() !== undefined).length);
     Deno.exit();
   `;
-  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--no-lock", "--v8-flags=--expose-gc", script],
-  }).output();
-  const [all, left] = new TextDecoder().decode(stdout).split(" ").map(Number);
-  assertEquals(all, 400, new TextDecoder().decode(stderr));
+  const { stdout, stderr } = await outputOf(denoCommand("eval", "--v8-flags=--expose-gc", script));
+  const [all, left] = stdout.split(" ").map(Number);
+  assertEquals(all, 400, stderr);
   assert(left! < 10, `${left} are left`);
 });

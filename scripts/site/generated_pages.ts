@@ -7,6 +7,7 @@ import type { Command } from "../../src/cli/commands_table.ts";
 import { openStore } from "../../src/store/open.ts";
 import { createWeb } from "../../src/web/web.ts";
 import { join } from "node:path";
+import { denoCommand, outputOf } from "../deno_command.ts";
 
 /** The page of a command: its help text, and those of its subcommands. */
 export function commandPage(name: string, about: string, { help, subcommands = {} }: Command): string {
@@ -98,10 +99,10 @@ interface DocSymbol {
 
 /** The page of the library: every exported name with its docstring. */
 export async function libraryPage(root: string): Promise<string> {
-  const args = ["doc", "--json", join(root, "src/mod.ts"), join(root, "src/testing/mod.ts")];
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
-  if (!success) throw new Error(new TextDecoder().decode(stderr));
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout)) as { nodes: Record<string, { symbols: DocSymbol[] }> };
+  const modules = [join(root, "src/mod.ts"), join(root, "src/testing/mod.ts")];
+  const { success, stdout, stderr } = await outputOf(denoCommand("doc", "--json", ...modules));
+  if (!success) throw new Error(stderr);
+  const { nodes } = JSON.parse(stdout) as { nodes: Record<string, { symbols: DocSymbol[] }> };
   const symbols = Object.values(nodes).flatMap((node) => node.symbols);
   const sections = symbols.toSorted((a, b) => a.name < b.name ? -1 : 1).map(({ name, declarations }) => {
     const [first] = declarations;

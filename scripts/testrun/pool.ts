@@ -1,5 +1,5 @@
 /**
- * Runs tasks in parallel, and then those that must run alone.
+ * Runs tasks in parallel.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export interface PoolLanes {
 const MIN_IDLE = 0.25;
 
 /**
- * Runs all tasks in the given order, several at a time; then each task that must be alone. After `signal` no more tasks start.
+ * Runs all tasks in the given order, several at a time. After `signal` no more tasks start.
  *
  * @returns the results, in the order in which tasks ended
  */
@@ -46,20 +46,19 @@ export async function runAll<Result>(
   const runLane = async (queue: Task[]) => {
     for (let task = queue.shift(); task !== undefined && !signal.aborted; task = queue.shift()) await perform(task);
   };
-  const shared = tasks.filter(({ alone }) => !alone);
+  const waiting = [...tasks];
   const runExtra = async () => {
     const running = new Set<Promise<void>>();
-    while (shared.length > 0 && !signal.aborted) {
+    while (waiting.length > 0 && !signal.aborted) {
       const isIdle = await idle() >= MIN_IDLE && running.size < extra;
-      const task = isIdle && !signal.aborted ? shared.shift() : undefined;
+      const task = isIdle && !signal.aborted ? waiting.shift() : undefined;
       if (task === undefined) continue;
       const one: Promise<void> = perform(task).finally(() => running.delete(one));
       running.add(one);
     }
     await Promise.all(running);
   };
-  const all = Array.from({ length: lanes }, () => runLane(shared));
+  const all = Array.from({ length: lanes }, () => runLane(waiting));
   await Promise.all(extra > 0 ? [...all, runExtra()] : all);
-  await runLane(tasks.filter(({ alone }) => alone));
   return results;
 }

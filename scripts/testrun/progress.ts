@@ -89,10 +89,12 @@ export interface Run {
   readonly seconds: number;
   /** The idle share of the processors, from 0 to 1; undefined where it is unknown. */
   readonly idle?: number | undefined;
+  /** Lines about the whole run. */
+  readonly notes?: readonly string[];
 }
 
 /** Returns the summary of a run: output of failed tasks, skipped tests with reasons, slowest tests, totals. */
-export function summarize(results: readonly TaskResult[], { slowest = 0, seconds, idle }: Run): string[] {
+export function summarize(results: readonly TaskResult[], { slowest = 0, seconds, idle, notes = [] }: Run): string[] {
   const totals = count(results);
   const lines: string[] = [];
   for (const result of results) {
@@ -112,6 +114,7 @@ export function summarize(results: readonly TaskResult[], { slowest = 0, seconds
   const busy = idle === undefined ? "" : `, processors ${Math.round((1 - idle) * 100)} % busy`;
   lines.push(
     "",
+    ...notes,
     `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s${busy}`,
     `${passed} passed, ${failed} failed${skips}`,
   );

@@ -1,15 +1,27 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { until } from "../../tests/support/eventually.ts";
-import { planRun, type Task } from "./plan.ts";
+import {
+  ALL_TITLES,
+  endingWith,
+  notEndingWith,
+  planRun,
+  type Suite,
+  type Task,
+  testFiles,
+  type TitleFilter,
+} from "./plan.ts";
+import { withoutNetwork } from "./loopback.ts";
 import { runAll } from "./pool.ts";
 import { idleSince, processorTimes } from "./processors.ts";
 import { count, describeResult, summarize } from "./progress.ts";
 import { pythonVariables } from "./python.ts";
-import { parseReport } from "./results.ts";
+import { parseReport, timingsOf } from "./results.ts";
 import { runTask, type TaskContext, type TaskResult } from "./run_task.ts";
+import { judge, outliers } from "./timings.ts";
 import { installCommand, missingTools } from "./tools.ts";
-import { requireTool } from "../../tests/support/tools.ts";
+import { MissingTool, requireTool } from "../../tests/support/tools.ts";
+import { ROOT } from "../bundle.ts";
 
 /** A folder with test files, and what tasks in it run with. */
 async function project(files: Readonly<Record<string, string>>): Promise<TaskContext & AsyncDisposable> {
@@ -21,13 +33,22 @@ async function project(files: Readonly<Record<string, string>>): Promise<TaskCon
     root,
     folder,
     env: { NO_COLOR: "1" },
+    prefix: [],
     signal: new AbortController().signal,
     [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
   };
 }
 
 function task(name: string, more: Partial<Task> = {}): Task {
-  return { name, kind: "tests", args: ["test", "-A", "--no-check", "--no-config", name], alone: false, ...more };
+  return {
+    name,
+    kind: "tests",
+    args: ["test", "-A", "--no-check", "--no-config", name],
+    files: [name],
+    titles: ALL_TITLES,
+    variant: "",
+    ...more,
+  };
 }
 
 const MISSING = `class MissingTool extends Error { name = "MissingTool"; }\n`;
@@ -100,23 +121,22 @@ Deno.test("ends processes that a test left behind, and every task when the run i
   assertEquals(failure, "ended by SIGKILL");
 });
 
-Deno.test("runs a bounded number of tasks at a time in order, then those that must be alone", async () => {
+Deno.test("runs a bounded number of tasks at a time in order", async () => {
   const events: string[] = [];
   const running = new Set<string>();
   let most = 0;
   const run = async ({ name }: Task) => {
     running.add(name);
     most = Math.max(most, running.size);
-    if (name === "alone") assertEquals([...running], ["alone"]);
     await new Promise((resolve) => setTimeout(resolve, 1));
     running.delete(name);
     return name;
   };
-  const tasks = [task("alone", { alone: true }), task("a"), task("b"), task("c")];
+  const tasks = [task("a"), task("b"), task("c")];
   const report = { started: ({ name }: Task) => void events.push(name), ended: () => {} };
   const lanes = { lanes: 2, extra: 0, idle: () => Promise.resolve(1) };
   const results = await runAll(tasks, lanes, run, report, new AbortController().signal);
-  assertEquals([events, results.at(-1), most], [["a", "b", "c", "alone"], "alone", 2]);
+  assertEquals([events, results, most], [["a", "b", "c"], ["a", "b", "c"], 2]);
 });
 
 Deno.test("starts another task when a quarter of the processors' time is idle, up to the extra number", async () => {
@@ -151,30 +171,142 @@ Deno.test("a processor that waits for a disk is idle, and times that can't be re
 });
 
 Deno.test("FILTER selects files by their path, and tests by their titles if no path has it", async () => {
-  const root = new URL("../../", import.meta.url).pathname;
   const into = await Deno.makeTempDir();
-  const byPath = await planRun(root, { checksOnly: false, filter: "cli/push", into });
-  assertEquals(byPath.map(({ name }) => name), ["tests/cli/push_test.ts"]);
-  const byTitle = await planRun(root, { checksOnly: false, filter: "no such path", into });
+  const plan = (filter: string) => planRun(ROOT, { suite: "gate", filter, timings: {}, into });
+  assertEquals((await plan("cli/push")).map(({ name }) => name), ["tests/cli/push_test.ts"]);
+  const byTitle = await plan("no such path");
   assert(byTitle.length > 20 && byTitle.every(({ args }) => args.includes("--filter")));
-  const all = await planRun(root, { checksOnly: false, filter: undefined, into });
-  assertEquals(
-    await Deno.readTextFile(join(into, "lint_tests.ts")).then((text) => text.includes("plugin_test.ts")),
-    true,
-  );
-  assertEquals(new Set(all.map(({ name }) => name)).size, all.length);
-  // Each test file is run once, by itself or in a group.
-  const modules = await Array.fromAsync(Deno.readDir(into), ({ name }) => Deno.readTextFile(join(into, name)));
-  const inGroups = modules.flatMap((text) =>
-    [...text.matchAll(/import "file:(?:\/\/)?(.+)"/g)].map(([, path]) => path!)
-  );
-  const alone = all.flatMap(({ args }) => args.filter((arg) => /^tests\/.*_test\.tsx?$/.test(arg)));
-  const runs = [...inGroups.filter((path) => path.includes("/tests/")).map((path) => path.replace(root, "")), ...alone];
-  assertEquals(new Set(runs).size, runs.length);
-  assert(inGroups.length > 100 && inGroups.every((path) => path.startsWith(root)));
-  const checks = await planRun(root, { checksOnly: true, filter: undefined, into });
+  await Deno.remove(into, { recursive: true });
+});
+
+Deno.test("the gate and the long run have each test file between them, each once", async () => {
+  const into = await Deno.makeTempDir();
+  const plan = (suite: Suite) =>
+    planRun(ROOT, { suite, timings: { "tests/cli/push_test.ts": { seconds: 99, cpu: 9 } }, into });
+  const [gate, long] = [await plan("gate"), await plan("long")];
+  const files = (tasks: readonly Task[]) => tasks.filter(({ variant }) => variant === "").flatMap((task) => task.files);
+  const run = [...files(gate), ...files(long)];
+  const checked = ["tests/docs/examples_test.ts", "tests/docs/troubleshooting_test.ts"];
+  const all = (await Promise.all(["src", "lint", "scripts", "tests"].map((folder) => testFiles(ROOT, folder)))).flat();
+  assertEquals(run.toSorted(), all.filter((file) => !checked.includes(file)).toSorted());
+  for (const tasks of [gate, long]) assertEquals(new Set(tasks.map(({ name }) => name)).size, tasks.length);
+  // The types first, then what took long.
+  assertEquals(gate.slice(0, 2).map(({ name }) => name), ["check: types", "src"]);
+  const groups = await Array.fromAsync(Deno.readDir(into), ({ name }) => Deno.readTextFile(join(into, name)));
+  assert(groups.length > 5 && groups.every((text) => text.startsWith('import "file:///')));
+  const checks = await plan("checks");
   assert(checks.every(({ kind }) => kind === "check"));
   await Deno.remove(into, { recursive: true });
+});
+
+Deno.test("tests that repeat on Redis what they do on SQLite run in the long run, all others in the gate", async () => {
+  const ends = ["on redis", "(redis)"];
+  const titles = [
+    "a, on Redis",
+    "a (redis)",
+    "a, on SQLite",
+    "a (sqlite)",
+    "a, on Redis away",
+    "Redis",
+    "s",
+    ")",
+    "(Redi)",
+    "an (redis) b",
+  ];
+  const code = titles.map((title) => `Deno.test(${JSON.stringify(title)}, () => {});`).join("\n");
+  await using context = await project({ "a_test.js": code });
+  const passed = async (titles: TitleFilter) => {
+    const args = ["test", "-A", "--no-check", "--no-config", ...titles.args, "a_test.js"];
+    return (await runTask(task("a_test.js", { args, titles }), context)).tests.map(({ title }) => title);
+  };
+  assertEquals(await passed(endingWith(ends)), titles.slice(0, 2));
+  assertEquals(await passed(notEndingWith(ends)), titles.slice(2));
+});
+
+Deno.test("a task has no network but loopback, with ports of its own", async () => {
+  const { prefix, reason } = await withoutNetwork();
+  if (reason !== undefined) throw new MissingTool(`a network namespace required (${reason})`);
+  await using context = await project({
+    "a_test.js": `Deno.test("x", async () => {
+      using listener = Deno.listen({ port: 47_321 });
+      using _self = await Deno.connect({ port: 47_321 });
+      const answer = await Deno.connect({ hostname: "192.0.2.1", port: 80 }).then(() => "connected", (error) => error.message);
+      if (!/unreachable/i.test(answer)) throw new Error(answer);
+    });`,
+  });
+  const both = await Promise.all(
+    [task("a_test.js"), task("a_test.js", { name: "again" })].map((one) => runTask(one, { ...context, prefix })),
+  );
+  assertEquals(
+    both.flatMap(({ tests, output }) => tests.length === 0 ? [output] : tests.map(({ outcome }) => outcome)),
+    ["passed", "passed"],
+  );
+});
+
+Deno.test("a run over its budget names the files that grew, and isn't judged on a busy or unknown machine", () => {
+  const budget = {
+    calibration: 0.02,
+    files: { a: { seconds: 10, cpu: 10 }, b: { seconds: 10, cpu: 10 }, "check: c": { seconds: 1, cpu: 20 } },
+  };
+  const measured = (a: number, more = {}) => ({
+    timings: { a: { seconds: 1, cpu: a }, b: { seconds: 1, cpu: 10 } },
+    calibration: 0.02,
+    foreign: 0,
+    ...more,
+  });
+  assertEquals(judge(measured(12), budget), { exceeded: false, lines: ["22 s of a processor; the budget is 20 s"] });
+  const { exceeded, lines } = judge(measured(12.1), budget);
+  assertEquals([exceeded, lines.slice(0, 2)], [true, [
+    "Over budget: 22 s of a processor; the budget is 20 s. These grew:",
+    "  a: 2.1 s more",
+  ]]);
+  // A slower machine has a larger budget, a faster one none smaller.
+  assertEquals([0.03, 0.01].map((calibration) => judge(measured(13, { calibration }), budget).exceeded), [false, true]);
+  for (const foreign of [0.11, undefined]) {
+    const judged = judge(measured(13, { foreign }), budget);
+    assertEquals(judged.exceeded, false);
+    assertStringIncludes(judged.lines[0]!, "not judged: other programs took");
+  }
+  const added = { timings: { a: { seconds: 1, cpu: 10 }, new: { seconds: 1, cpu: 9 } } };
+  assertStringIncludes(judge(measured(0, added), budget).lines.join(), "  new: 9.0 s more (new)");
+  assertEquals(judge(measured(1), { calibration: 1, files: {} }), { exceeded: false, lines: [] });
+});
+
+Deno.test("the files of a group share its processor time, and one that took much more than usual is named", () => {
+  const test = (file: string, seconds: number) => ({
+    title: "x",
+    outcome: "passed" as const,
+    seconds,
+    file: `./${file}`,
+  });
+  const result = (files: readonly string[], tests: TaskResult["tests"], more = {}): TaskResult => ({
+    task: task("tests/*", { files, ...more }),
+    seconds: 10,
+    cpuSeconds: 4,
+    tests,
+    output: "",
+  });
+  const timings = timingsOf([
+    result(["tests/a_test.ts", "tests/b_test.ts"], [
+      test("tests/a_test.ts", 1),
+      test("tests/a_test.ts", 2),
+      test("tests/b_test.ts", 1),
+    ]),
+    result([], [], { name: "check: types" }),
+    result(["tests/a_test.ts", "tests/b_test.ts"], [test("tests/b_test.ts", 1)], { variant: " on Redis" }),
+  ]);
+  assertEquals(timings, {
+    "tests/a_test.ts": { seconds: 7.5, cpu: 3 },
+    "tests/b_test.ts": { seconds: 2.5, cpu: 1 },
+    "check: types": { seconds: 10, cpu: 4 },
+    "tests/a_test.ts on Redis": { seconds: 0, cpu: 0 },
+    "tests/b_test.ts on Redis": { seconds: 10, cpu: 4 },
+  });
+  const usual = { "tests/a_test.ts": { seconds: 1, cpu: 1 }, "check: types": { seconds: 1, cpu: 0.5 } };
+  assertEquals(outliers({ ...timings, "tests/a_test.ts": { seconds: 9, cpu: 4.5 } }, usual), [
+    "  tests/a_test.ts: 4.5 s of a processor, usually 1.0 s",
+    "  check: types: 4.0 s of a processor, usually 0.5 s",
+  ]);
 });
 
 Deno.test("a progress line has the file, what it lacks or how its tests ended, and the time", () => {
@@ -186,7 +318,7 @@ Deno.test("a progress line has the file, what it lacks or how its tests ended, a
     output: "",
     ...more,
   });
-  const passed = parseReport(`<testcase name="x" time="0.1">\n</testcase>`);
+  const passed = parseReport(`<testcase name="x" time="0.1">\n</testcase>`, ALL_TITLES);
   assertEquals(
     describeResult(result({ tests: passed })).replaceAll(/ +/g, " "),
     "ok a 1 passed, 1.3 s (0.8 s of a processor)",

@@ -44,6 +44,9 @@ export const TOOLS: readonly Tool[] = [
   { command: "openssl", package: "openssl" },
   { command: "nginx", package: "nginx-light" },
   { command: "caddy", package: "caddy" },
+  // Tests run in a network of their own: `loopback.ts`.
+  { command: "ip", package: "iproute2" },
+  { command: "unshare", package: "util-linux" },
 ];
 
 /** Returns the tools whose command is not on `PATH`. */

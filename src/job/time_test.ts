@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidPayload } from "./errors.ts";
 import type { Payload } from "./job.ts";
 import { isExpired, readMoment, readRetention, readSpan, requireZone } from "./time.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 Deno.test("in: seconds or a duration; 0 or less is at once", () => {
   const read: [unknown, ReturnType<typeof readMoment>][] = [
@@ -54,12 +55,9 @@ Deno.test("at: a time without a zone is in the zone of the machine, also a date 
   const program = `import { readMoment } from "${new URL("./time.ts", import.meta.url)}";
     console.log(JSON.stringify(${JSON.stringify(texts)}.map((text) => readMoment(undefined, text).at)));`;
   // A separate process: the zone applies to a whole process, which other tests share.
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", program],
-    env: { TZ: "Asia/Tokyo" },
-    stderr: "inherit",
-  }).output();
-  assertEquals(JSON.parse(new TextDecoder().decode(stdout)), texts.map(() => Date.UTC(2030, 0, 1, 15)));
+  const { stdout, stderr } = await outputOf(denoCommand("eval", program), { env: { TZ: "Asia/Tokyo" } });
+  assertEquals(stderr, "");
+  assertEquals(JSON.parse(stdout), texts.map(() => Date.UTC(2030, 0, 1, 15)));
 });
 
 Deno.test("at: an invalid time is rejected", () => {

@@ -3,6 +3,7 @@ import { configureSync, type LogRecord } from "@logtape/logtape";
 import { FakeClock } from "../../tests/support/clock.ts";
 import { systemClock } from "../clock.ts";
 import { LogError, logger, openLog } from "./log.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 /** A temporary folder, which is deleted on disposal. */
 function tempFolder(): Disposable & { readonly path: string } {
@@ -21,9 +22,8 @@ function start(program: string, shell = ""): Deno.ChildProcess {
     import { logger, openLog } from "${import.meta.resolve("./log.ts")}";
     const say = (text) => Deno.stdout.writeSync(new TextEncoder().encode(text + "\\n"));
     ${program}`;
-  const config = new URL("../../deno.json", import.meta.url).pathname;
   return new Deno.Command("/bin/sh", {
-    args: ["-c", `${shell} exec "$0" run -A --no-check --config "$1" "$2"`, Deno.execPath(), config, dataUrl(script)],
+    args: ["-c", `${shell} exec "$0" "$@"`, ...denoCommand("run", "-A", "--no-check", dataUrl(script))],
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",

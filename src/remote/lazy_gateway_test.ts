@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 /** A module in the output of `deno info --json`. */
 interface Module {
@@ -8,9 +9,8 @@ interface Module {
 
 Deno.test("a dashboard loads no module of a worker before a program registers one", async () => {
   const root = new URL("../../", import.meta.url);
-  const args = ["info", "--json", "src/web/web.ts"];
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args, cwd: root }).output();
-  const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as { modules: readonly Module[] };
+  const { stdout } = await outputOf(denoCommand("info", "--json", "src/web/web.ts"), { cwd: root });
+  const { modules } = JSON.parse(stdout) as { modules: readonly Module[] };
   const byName = new Map(modules.map((module) => [module.specifier, module]));
   const loaded = new Set([new URL("src/web/web.ts", root).href]);
   for (const name of loaded) {

@@ -5,6 +5,7 @@
  *     deno run -A tests/bench/against_rq.ts [OUR-JOBS] [RQ-JOBS]
  */
 import { startRedis } from "../support/redis.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 const [ours = "20000", theirs = "300"] = Deno.args;
 await using redis = await startRedis();
@@ -18,7 +19,8 @@ async function run(program: string, args: readonly string[]): Promise<string> {
 }
 
 const script = new URL("./horses.ts", import.meta.url).pathname;
-const { drainPerSecond } = JSON.parse(await run(Deno.execPath(), ["run", "-A", script, redis.url, ours, "2"]));
+const [deno, ...args] = denoCommand("run", "-A", script, redis.url, ours, "2");
+const { drainPerSecond } = JSON.parse(await run(deno, args));
 
 // Debian's Python has it, whichever Python comes first on PATH.
 await run("/usr/bin/python3", [

@@ -35,6 +35,7 @@ import { schedules } from "./schedules.ts";
 import type { TurnsResult } from "./turns.ts";
 import type { UnderLoadResult } from "./under_load.ts";
 import type { WorkersResult } from "./workers.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 const flags = parseArgs(Deno.args, { string: ["rounds", "scale"] }) as unknown as {
   readonly rounds?: string;
@@ -252,8 +253,8 @@ async function scheduled(): Promise<void> {
 }
 
 async function startup(): Promise<void> {
-  await new Deno.Command(Deno.execPath(), { args: ["run", "--allow-all", "tests/bench/startup.ts"], cwd: ROOT }).spawn()
-    .status;
+  const [program, ...args] = denoCommand("run", "--allow-all", "tests/bench/startup.ts");
+  await new Deno.Command(program, { args, cwd: ROOT }).spawn().status;
 }
 
 /** Jobs that compute, by one process and by two; and isolated processes. */

@@ -1,3 +1,4 @@
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 /**
  * How figures are measured and printed: in turns, as medians with their spread, as Markdown tables.
  *
@@ -64,12 +65,10 @@ export function printTable(head: readonly string[], rows: readonly (readonly str
  * @throws {Error} if it fails
  */
 export async function runScript<Result>(name: string, ...args: readonly string[]): Promise<Result> {
-  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", "--config", `${ROOT}deno.json`, `${ROOT}tests/bench/${name}`, ...args],
-    stderr: "inherit",
-  }).output();
+  const command = denoCommand("run", "--allow-all", `${ROOT}tests/bench/${name}`, ...args);
+  const { success, stdout } = await outputOf(command, { stderr: "inherit" });
   if (!success) throw new Error(`${name} ${args.join(" ")} failed`);
-  return JSON.parse(new TextDecoder().decode(stdout).trim().split("\n").at(-1)!);
+  return JSON.parse(stdout.trim().split("\n").at(-1)!);
 }
 
 /** Returns the machine and the moment, in one line. Names the load of other programs, which makes figures worse. */

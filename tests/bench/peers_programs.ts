@@ -134,6 +134,7 @@ start = time.monotonic()
 queue.enqueue_many([Queue.prepare_data(noop.noop, [text], result_ttl=0) for _ in range(int(os.environ["JOBS"]))])
 print("push", time.monotonic() - start)
 `;
+import { denoCommand } from "../../scripts/deno_command.ts";
 /** RQ's fastest worker, which doesn't fork for each job, and performs one job at a time. */
 const RQ_WORK = `import os, time
 from redis import Redis
@@ -181,14 +182,7 @@ export async function installPeers(
   // The distribution may have it.
   const rq = pip && await problemOf(python[0], [...python.slice(1), "-c", "import rq"], folder) && pip;
   const ours = (url: (env: Readonly<Record<string, string>>) => string): Peer["commands"] => (env) => [
-    [
-      Deno.execPath(),
-      "run",
-      "-A",
-      `--config=${env["ROOT"]}deno.json`,
-      `${env["ROOT"]}tests/bench/peers_ours.ts`,
-      url(env),
-    ],
+    denoCommand("run", "-A", `${env["ROOT"]}tests/bench/peers_ours.ts`, url(env)),
   ];
   const ofNpm = async (name: string) => {
     const text = await Deno.readTextFile(`${folder}/node_modules/${name}/package.json`).catch(() => "{}");
@@ -211,7 +205,7 @@ export async function installPeers(
       problem: undefined,
       commands: (env: Readonly<Record<string, string>>) => [
         [
-          ...[Deno.execPath(), "run", "-A", `--config=${env["ROOT"]}deno.json`],
+          ...denoCommand("run", "-A"),
           ...[`${env["ROOT"]}tests/bench/peers_remote.ts`, env["REDIS_URL"]!, ...args],
         ],
       ],

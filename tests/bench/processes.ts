@@ -5,6 +5,7 @@
  */
 import { Client } from "../../src/client/client.ts";
 import { openStore } from "../../src/store/open.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 const [jobs = "100"] = Deno.args;
 const main = new URL("../../main.ts", import.meta.url).pathname;
@@ -18,8 +19,8 @@ async function drain(processes: number): Promise<number> {
   await using store = await openStore(url);
   await new Client({ store }).pushBulk({ class: "Burn", args: Array.from({ length: Number(jobs) }, () => []) });
   const start = performance.now();
-  const args = ["run", "-A", main, "run", handlers, "--store", url, "--burst", "-c", "1", "--log-level", "error"];
-  await new Deno.Command(Deno.execPath(), { args: [...args, "--processes", String(processes)] }).output();
+  const args = ["run", handlers, "--store", url, "--burst", "-c", "1", "--log-level", "error"];
+  await outputOf(denoCommand("run", "-A", main, ...args, "--processes", String(processes)));
   return (performance.now() - start) / Number(jobs);
 }
 

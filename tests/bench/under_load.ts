@@ -9,6 +9,7 @@ import { openStore } from "../../src/store/open.ts";
 import { until } from "../support/eventually.ts";
 import { ROOT } from "./measure.ts";
 import { type Delays, preciseNow, startObserved } from "./observed_worker.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 /** The measured delays, from before the push to the start. */
 export interface UnderLoadResult {
@@ -45,8 +46,8 @@ async function measure(url: string, perSecond: string, samples: number): Promise
   await using store = await openStore(url);
   const client = new Client({ store, onUnregistered: () => {} });
   await using worker = await startObserved(store);
-  const args = ["run", "-A", "--config", `${ROOT}deno.json`, import.meta.filename!, "push", url, perSecond];
-  const pusher = new Deno.Command(Deno.execPath(), { args, stdin: "null" }).spawn();
+  const [program, ...args] = denoCommand("run", "-A", import.meta.filename!, "push", url, perSecond);
+  const pusher = new Deno.Command(program, { args, stdin: "null" }).spawn();
   try {
     // The programs run their code for the first time meanwhile.
     await until(async () => (await store.admin.stats()).processed >= WARM_UP_S * Number(perSecond), undefined, 60_000);

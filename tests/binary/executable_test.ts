@@ -6,6 +6,7 @@ import { pinnedDeno, runHere, useExecutable } from "../support/command.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
 import { freePort, startRedis } from "../support/redis.ts";
 import { importTests } from "../support/selected.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 const binary = await useExecutable();
 const runtime = await runHere("scripts/test-denort.sh", []);
@@ -21,7 +22,7 @@ Deno.test("the executable adds little to the runtime, and only files of the proj
   assert(size < 4_000_000, `${size} bytes are embedded; expected less than 4 MB`);
   const bytes = await Deno.readFile(binary);
   const embedded = new TextDecoder("latin1").decode(bytes.subarray(bytes.length - size));
-  const { denoDir } = JSON.parse(await runHere(Deno.execPath(), ["info", "--json"]));
+  const { denoDir } = JSON.parse((await outputOf(denoCommand("info", "--json"))).stdout);
   for (const foreign of ["node_modules/", "/cron-parser/", denoDir, Deno.cwd()]) {
     assert(!embedded.includes(foreign), `${foreign} is in the executable`);
   }
@@ -49,7 +50,7 @@ Deno.test("the version names the commit", async () => {
 });
 
 Deno.test("jobs push loads neither the other store's client, nor the server, the logger or tracing", async () => {
-  const graph = JSON.parse(await runHere(Deno.execPath(), ["info", "--json", "main.ts"])) as ModuleGraph;
+  const graph = JSON.parse((await outputOf(denoCommand("info", "--json", "main.ts"))).stdout) as ModuleGraph;
   const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
   const roots = graph.modules.map((module) => module.specifier).filter((specifier) =>
     /\/(main|src\/cli\/commands\/push|src\/store\/sqlite\/open)\.ts$/.test(specifier)

@@ -21,6 +21,7 @@ import { jobs, JobsProcess, MORTAL } from "../support/process.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { Visitor } from "../web/site.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 interface Incident {
   readonly name: string;
@@ -129,6 +130,12 @@ async function assertCantFollow(lab: Lab, why: RegExp): Promise<void> {
 
 const ONE = ["-c", "1"];
 const RUN_MS = 60_000;
+
+/** Runs a module in a separate process. */
+function evaluate(code: string): Deno.ChildProcess {
+  const [program, ...args] = denoCommand("eval", code);
+  return new Deno.Command(program, { args, stdout: "piped" }).spawn();
+}
 
 const INCIDENTS: readonly Incident[] = [
   {
@@ -327,7 +334,7 @@ const INCIDENTS: readonly Incident[] = [
           it.exec("ROLLBACK");
           await new Promise((resolve) => setTimeout(resolve, 1_000));
         }`;
-      const child = lab.use(new Deno.Command(Deno.execPath(), { args: ["eval", code], stdout: "piped" }).spawn());
+      const child = lab.use(evaluate(code));
       const reader = child.stdout.getReader();
       await reader.read();
       await reader.cancel();
@@ -367,7 +374,7 @@ const INCIDENTS: readonly Incident[] = [
       const file = lab.bench.url.slice("sqlite:".length);
       const code = `import { DatabaseSync } from "node:sqlite"; const it = new DatabaseSync(${JSON.stringify(file)});
         it.exec("BEGIN IMMEDIATE"); console.log("locked"); setTimeout(() => it.exec("ROLLBACK"), ${RUN_MS});`;
-      const child = lab.use(new Deno.Command(Deno.execPath(), { args: ["eval", code], stdout: "piped" }).spawn());
+      const child = lab.use(evaluate(code));
       const reader = child.stdout.getReader();
       await reader.read();
       await reader.cancel();

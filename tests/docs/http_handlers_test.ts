@@ -7,6 +7,7 @@ import { blocksOf } from "../support/page_runner.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { freePort } from "../support/redis.ts";
 import { sharedRedisUrl, shareRedis } from "../support/shared_redis.ts";
+import { offlineDeno } from "../../scripts/deno_command.ts";
 import { requireTool } from "../support/tools.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/guides/http-handlers.md", import.meta.url));
@@ -37,8 +38,9 @@ for (
       await Deno.writeTextFile(path, text);
     }
     await Deno.writeTextFile(`${bench.folder}/serve.js`, SERVE);
-    await using app = new Deno.Command(command === "deno" ? Deno.execPath() : command, {
-      args: command === "deno" ? ["run", "-A", "--no-config", "serve.js"] : ["mail.py", "0"],
+    const [program, ...args] = command === "deno" ? offlineDeno("run", "-A", "serve.js") : [command, "mail.py", "0"];
+    await using app = new Deno.Command(program, {
+      args,
       cwd: bench.folder,
       env: { JOBS_SECRET: SECRET },
       stdout: "piped",

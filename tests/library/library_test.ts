@@ -1,5 +1,6 @@
 /** The library as `make library` makes it, used by programs in another folder without any configuration. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { denoCommand, offlineDeno, outputOf } from "../../scripts/deno_command.ts";
 import { runHere } from "../support/command.ts";
 import { JobsProcess, temporaryFolder } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
@@ -7,7 +8,8 @@ import { blocksOf } from "../support/page_runner.ts";
 import { requireTool } from "../support/tools.ts";
 
 const library = new URL("../../dist/test/library/", import.meta.url).pathname;
-await runHere(Deno.execPath(), ["run", "-A", "scripts/library.ts", "--output", library]);
+const [deno, ...make] = denoCommand("run", "-A", "scripts/library.ts", "--output", library);
+await runHere(deno, make);
 
 /** Pushes and performs. Heartbeats come from a thread, whose module is a separate file. */
 const PROGRAM = `
@@ -58,19 +60,12 @@ async function newFolder(programs: Record<string, string>) {
   const folder = await temporaryFolder();
   await runHere("cp", ["-r", library, `${folder.path}/library`]);
   for (const [name, code] of Object.entries(programs)) await Deno.writeTextFile(`${folder.path}/${name}`, code);
-  const run = async (...args: string[]) => {
-    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args,
-      cwd: folder.path,
-      env: { NO_COLOR: "1" },
-    }).output();
-    const decoder = new TextDecoder();
-    return { success, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
-  };
+  const run = (...args: [string, ...string[]]) =>
+    outputOf(offlineDeno(...args), { cwd: folder.path, env: { NO_COLOR: "1" } });
   return { path: folder.path, run, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 
-Deno.test("a program in another folder pushes and performs, on SQLite and on Redis", async () => {
+Deno.test("a program in another folder pushes and performs, on both stores", async () => {
   await using folder = await newFolder({ "main.ts": PROGRAM, "push.ts": PRODUCER });
   await using redis = await startRedis();
   for (const store of ["sqlite:jobs.db", "sqlite::memory:", redis.url]) {
@@ -143,7 +138,7 @@ Deno.test("the tests for Node of docs/guides/testing.md pass there, or in Deno w
   assertEquals(files.length, 2);
   await using folder = await newFolder({ "orders.mjs": files[0]!.text, "orders.test.mjs": files[1]!.text });
   await Deno.rename(`${folder.path}/library`, `${folder.path}/jobs`);
-  const [program, ...args] = await nodeHasSqlite() ? ["node", "--test"] : [Deno.execPath(), "test", "-A"];
+  const [program, ...args] = await nodeHasSqlite() ? ["node", "--test"] : offlineDeno("test", "-A");
   const { success, stdout } = await new Deno.Command(program!, { args, cwd: folder.path }).output();
   const text = new TextDecoder().decode(stdout);
   assert(success, text);
@@ -160,8 +155,8 @@ Deno.test("the library reads no file outside its folder", async () => {
   );
   assertEquals(outside, []);
   // Without the network, and without npm's cache.
-  const limited = ["run", "--allow-read=.", "--allow-write=.", "--allow-env", "--no-prompt", "--cached-only"];
-  const { stdout, stderr } = await folder.run(...limited, "push.ts", "sqlite:jobs.db");
+  const limited = ["--allow-read=.", "--allow-write=.", "--allow-env", "--no-prompt"];
+  const { stdout, stderr } = await folder.run("run", ...limited, "push.ts", "sqlite:jobs.db");
   assertMatch(stdout, /^[0-9a-f]{24}\n$/, stderr);
 });
 
@@ -184,7 +179,7 @@ Deno.test("a worker runs with the permissions that the guide names", async () =>
 Deno.test("the first program of the guide runs unchanged, and stops on a signal", async () => {
   await using folder = await newFolder({ "shop.ts": await guideProgram() });
   await Deno.rename(`${folder.path}/library`, `${folder.path}/jobs`);
-  const command = [Deno.execPath(), "run", "-A", "shop.ts"];
+  const command = offlineDeno("run", "-A", "shop.ts");
   await using program = new JobsProcess({ store: "", cwd: folder.path, command });
   await program.logged("Welcome, Ada", { class: "Welcome", queue: "mail" });
   await program.logged("Done");

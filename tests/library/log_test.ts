@@ -1,6 +1,7 @@
 /** The log of an embedded worker, in real programs, because a program has one log. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { temporaryFolder } from "../support/process.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 /** Runs a program on the library's sources. Returns its output. */
 async function runProgram(code: string, cwd?: string) {
@@ -10,9 +11,9 @@ async function runProgram(code: string, cwd?: string) {
       await using server = await startServer({ store: "sqlite::memory:", jobs, ...options });
       await server.client.result(await server.client.push("Welcome", ["Ada"], { result_ttl: 60 }));
     };`;
-  const config = new URL("../../deno.json", import.meta.url).pathname;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "--config", config, "-"],
+  const [program, ...args] = denoCommand("run", "-A", "--no-check", "-");
+  const child = new Deno.Command(program, {
+    args,
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",

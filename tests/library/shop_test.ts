@@ -4,6 +4,7 @@ import { fakeClient } from "../../src/testing/mod.ts";
 import { shopJobs } from "../../examples/shop/jobs.ts";
 import { startRedis } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 Deno.test("an order is charged despite outages, and its receipt is sent once", async () => {
   const mails: string[] = [];
@@ -31,13 +32,9 @@ for (const kind of ["sqlite", "redis"] as const) {
     requireTool("python3");
     await using redis = kind === "redis" ? await startRedis() : undefined;
     const root = new URL("../../", import.meta.url).pathname;
-    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "examples/shop/main.ts", redis?.url ?? "sqlite::memory:", "50"],
-      cwd: root,
-      env: { NO_COLOR: "1" },
-    }).output();
-    const decoder = new TextDecoder();
-    const lines = decoder.decode(stdout).trim().split("\n");
+    const command = denoCommand("run", "-A", "examples/shop/main.ts", redis?.url ?? "sqlite::memory:", "50");
+    const { success, stdout, stderr } = await outputOf(command, { cwd: root, env: { NO_COLOR: "1" } });
+    const lines = stdout.trim().split("\n");
     assertEquals(
       [success, lines.slice(1)],
       [true, [
@@ -50,7 +47,7 @@ for (const kind of ["sqlite", "redis"] as const) {
         "Order 7: payment-7",
         "Sent 50 newsletters",
       ]],
-      decoder.decode(stderr),
+      stderr,
     );
     assertMatch(lines[0]!, /^Dashboard: http:\/\/127\.0\.0\.1:\d+\/$/);
   });

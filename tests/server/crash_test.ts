@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Bench } from "../support/bench.ts";
 import { jobs, MORTAL } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 Deno.test("kill -9 during 5,000 jobs loses none, and repeats only running ones", async () => {
   await using bench = await Bench.open();
@@ -47,12 +48,12 @@ Deno.test("two workers and four pushers on one file perform 8,000 jobs exactly o
   await using _a = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn" }, false);
   await using _b = await bench.server(["-c", "10"], { JOBS_LOG_LEVEL: "warn" }, false);
   const pusher = new URL("../support/pusher.ts", import.meta.url).pathname;
-  const pushers = Array.from({ length: 4 }, (_, i) =>
-    new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", pusher, bench.url, String(total / 4), bench.notes, String(i)],
-    }).output());
+  const pushers = Array.from(
+    { length: 4 },
+    (_, i) => outputOf(denoCommand("run", "-A", pusher, bench.url, String(total / 4), bench.notes, String(i))),
+  );
   const outputs = await Promise.all(pushers);
-  assert(outputs.every((output) => output.success), new TextDecoder().decode(outputs.find((o) => !o.success)?.stderr));
+  assert(outputs.every((output) => output.success), outputs.find((o) => !o.success)?.stderr);
   await bench.until(async () => (await bench.store.admin.stats()).processed >= total, "all jobs are done");
   const notes = await bench.readNotes();
   assertEquals(notes.length, total);

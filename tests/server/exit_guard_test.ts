@@ -1,9 +1,9 @@
 /** A process whose worker has stopped ends, even if other code still runs in it. */
 import { assertEquals } from "@std/assert";
 import { KILLED_CODE } from "../../src/server/host/exit_guard.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 const program = new URL("../support/exit_guard_child.ts", import.meta.url).pathname;
-const config = new URL("../../deno.json", import.meta.url).pathname;
 
 for (
   const [behaviour, mode, code] of [
@@ -13,8 +13,7 @@ for (
   ] as const
 ) {
   Deno.test(`a stopped process ${behaviour}`, async () => {
-    const command = new Deno.Command(Deno.execPath(), { args: ["run", "-A", "--config", config, program, mode] });
-    const output = await command.output();
-    assertEquals(output.code, code, new TextDecoder().decode(output.stderr));
+    const output = await outputOf(denoCommand("run", "-A", program, mode));
+    assertEquals(output.code, code, output.stderr);
   });
 }

@@ -14,6 +14,7 @@ import { interceptStore } from "../support/intercept.ts";
 import { sqliteFolder } from "../support/stores.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
 import type { Store } from "../../src/store/admin/store.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 const UNSTORED = "Store not reachable at shutdown: jobs of this worker run again when its heartbeat has expired";
 /** The shutdown budget of the real processes here. The default is {@linkcode SHUTDOWN_BUDGET_MS}. */
@@ -58,8 +59,7 @@ Deno.test("a store that never replies delays a stop by at most three seconds bey
 /** A worker with a short shutdown budget that has performed a job and performs another. */
 async function performing(bench: Bench): Promise<{ server: JobsProcess; jid: string }> {
   const program = new URL("../support/launcher_child.ts", import.meta.url).pathname;
-  const deno = [Deno.execPath(), "run", "-A", "--config", new URL("../../deno.json", import.meta.url).pathname];
-  const command = [...deno, program, bench.url, String(TIMEOUT_MS), bench.handlers];
+  const command = denoCommand("run", "-A", program, bench.url, String(TIMEOUT_MS), bench.handlers);
   const server = new JobsProcess({ store: bench.url, command });
   await server.logged("Done", { jid: await bench.push("Note", [bench.notes]) });
   await bench.until(async () => (await bench.store.admin.stats()).processed === 1, "it is settled");

@@ -8,6 +8,7 @@ import { Bench } from "../support/bench.ts";
 import { Collector, type Span } from "../support/collector.ts";
 import { jobs } from "../support/process.ts";
 import { freePort, startRedis } from "../support/redis.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 const HANDLERS = new URL("../support/tracing_handlers.js", import.meta.url).pathname;
 const PRODUCER = 4;
@@ -300,8 +301,8 @@ Deno.test("with tracing off, payloads have no trace fields, and no OpenTelemetry
     const { payload } = (await bench.store.jobs.find([stdout.trim()]))[0]!;
     assert(!/trace|baggage/.test(payload), payload);
   }
-  const graph = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "src/mod.ts"] }).output();
-  const { modules } = JSON.parse(new TextDecoder().decode(graph.stdout)) as {
+  const graph = await outputOf(denoCommand("info", "--json", "src/mod.ts"));
+  const { modules } = JSON.parse(graph.stdout) as {
     modules: { specifier: string; dependencies?: { specifier: string; isDynamic?: boolean }[] }[];
   };
   const eager = modules.flatMap(({ specifier, dependencies = [] }) =>

@@ -8,6 +8,7 @@ import { GROUNDS, PROCESSES } from "./ground.ts";
 import { planOf } from "./planner.ts";
 import { run } from "./run.ts";
 import { simulate } from "./simulate.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 /** A broken rule usually breaks in many seeds. */
 const MAX_FAILURES = 5;
@@ -71,8 +72,9 @@ async function runPart(from: number): Promise<void> {
 async function runAll(): Promise<void> {
   const began = performance.now();
   const outputs = Array.from({ length: parts }, (_, part) => {
-    const args = ["run", "-A", "--no-check", import.meta.filename!, ...Deno.args, "--part", `${part}`];
-    return new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "inherit" }).output();
+    const options = ["-A", "--no-check", import.meta.filename!, ...Deno.args, "--part", `${part}`];
+    const [program, ...args] = denoCommand("run", ...options);
+    return new Deno.Command(program, { args, stdout: "piped", stderr: "inherit" }).output();
   });
   const total = { runs: 0, events: 0, failures: 0 };
   for (const { success, stdout } of await Promise.all(outputs)) {

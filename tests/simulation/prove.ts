@@ -6,6 +6,7 @@
  */
 import { type Defect, DEFECTS, putBack } from "./defects.ts";
 import { PROCESSES } from "./ground.ts";
+import { configuredDeno } from "../../scripts/deno_command.ts";
 
 /** A defect must be found within this time, in milliseconds. */
 const MAX_MS = Number(Deno.env.get("MINUTES") ?? 10) * 60_000;
@@ -26,8 +27,8 @@ async function find(defect: Defect): Promise<string> {
   const folder = await putBack(defect);
   const parts = Array.from({ length: PROCESSES[defect.store]! }, (_, part) => {
     const args = ["--store", defect.store, "--seeds", "999999999", "--part", `${part}`, "--brief"];
-    const command = ["run", "-A", "--no-check", "tests/simulation/main.ts", ...args];
-    return new Deno.Command(Deno.execPath(), { args: command, cwd: folder, stdout: "piped" }).spawn();
+    const [program, ...rest] = configuredDeno(folder, "run", "-A", "--no-check", "tests/simulation/main.ts", ...args);
+    return new Deno.Command(program, { args: rest, cwd: folder, stdout: "piped" }).spawn();
   });
   const timer = setTimeout(() => parts.forEach((one) => one.kill()), MAX_MS);
   const [first = ""] = (await Promise.race(parts.map((one) => new Response(one.stdout).text()))).split("\n");

@@ -9,6 +9,7 @@ import { GROUNDS } from "./ground.ts";
 import { planOf } from "./planner.ts";
 import { run } from "./run.ts";
 import { simulate } from "./simulate.ts";
+import { configuredDeno, outputOf } from "../../scripts/deno_command.ts";
 import "../support/redis.ts"; // It claims ports as long as this process runs: not in one of the tests, which close what they open.
 
 /** Seeds beyond the first ones that failed before a mend. */
@@ -55,10 +56,9 @@ Deno.test("finds a defect that was put back, and prints its shortest trace and t
   const defect = DEFECTS.find(({ name }) => name === "limit-ignores-leases")!;
   const folder = await putBack(defect);
   try {
-    const args = ["run", "-A", "--no-check", "tests/simulation/main.ts", "--first", `${defect.seed}`, "--seeds", "1"];
-    const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder }).output();
+    const args = ["-A", "--no-check", "tests/simulation/main.ts", "--first", `${defect.seed}`, "--seeds", "1"];
+    const { success, stderr: text } = await outputOf(configuredDeno(folder, "run", ...args), { cwd: folder });
     assert(!success);
-    const text = new TextDecoder().decode(stderr);
     assertMatch(text, new RegExp(`^Seed ${defect.seed}: `));
     const [, shortest, all] = /The shortest trace \((\d+) of (\d+) acts\): /.exec(text)!;
     assert(Number(shortest) < Number(all));

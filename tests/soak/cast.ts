@@ -13,6 +13,7 @@ import type { Incidents } from "./incidents.ts";
 import { type KindsName, QUEUES } from "./kinds.ts";
 import { type Ending, Program } from "./program.ts";
 import { ProxyLine } from "./proxy_line.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 /** The options of the programs. */
 export interface CastOptions {
@@ -46,7 +47,6 @@ const REMOTES = [["node", "remote.mjs"], ["python3", "remote.py"]] as const;
 const HANDLERS = new URL("./handlers.js", import.meta.url).pathname;
 const PUSHER = new URL("./pusher.ts", import.meta.url).pathname;
 /** Has the imports of a program that is started from the sources. */
-export const CONFIG: string = new URL("../../deno.json", import.meta.url).pathname;
 
 /** The number of workers in other runtimes. */
 export const REMOTE_WORKERS: number = REMOTES.length;
@@ -146,7 +146,7 @@ export class Cast implements AsyncDisposable {
     for (let i = 1; i <= pushers; i++) {
       const line = await ground.line();
       const args = [line.url, `${folder}/ledger-${i}`, String(seed + i), String(rate / pushers), kinds];
-      const command = [Deno.execPath(), "run", "-A", "--config", CONFIG, PUSHER, ...args];
+      const command = denoCommand("run", "-A", PUSHER, ...args);
       this.targets.push({ program: this.program(`pusher-${i}`, command, {}), line, kind: "pusher" });
     }
   }

@@ -14,6 +14,7 @@ import { type CommandLine, readOptions } from "./options.ts";
 import { signal } from "./processes.ts";
 import { isClean, report, reportLine } from "./report.ts";
 import { soak } from "./soak.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 /** The first module of a bundle of the program: a worker that is started from it needs half the processor time. */
 const BUNDLE = "TEST_JOBS_MAIN";
@@ -57,8 +58,9 @@ async function soakHere({ stores, ...options }: CommandLine, folder: string): Pr
 /** Soaks each store in a separate process, so that a busy soak doesn't delay the lines of the other. */
 async function soakApart({ stores, seed }: CommandLine): Promise<boolean> {
   const ended = await Promise.all(stores.map(async (store) => {
-    const args = ["run", "-A", import.meta.filename!, ...Deno.args, "--store", store, "--seed", String(seed)];
-    const child = new Deno.Command(Deno.execPath(), { args, stdin: "null", stdout: "piped" }).spawn();
+    const options = [...Deno.args, "--store", store, "--seed", String(seed)];
+    const [program, ...args] = denoCommand("run", "-A", import.meta.filename!, ...options);
+    const child = new Deno.Command(program, { args, stdin: "null", stdout: "piped" }).spawn();
     stop.signal.addEventListener("abort", () => signal(child.pid, "SIGTERM"));
     return await child.output();
   }));

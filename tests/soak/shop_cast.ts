@@ -8,9 +8,10 @@ import { Client } from "../../src/client/client.ts";
 import { until } from "../support/eventually.ts";
 import { freePort } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
-import { Cast, CONFIG } from "./cast.ts";
+import { Cast } from "./cast.ts";
 import type { Scene } from "./disturbance.ts";
 import type { Ground } from "./ground.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 const SERVERS = 2;
 const REMOTES = [["node", "shop_worker.mjs"], ["python3", "shop_worker.py"]] as const;
@@ -37,7 +38,7 @@ export class ShopCast extends Cast {
     for (const [i, port] of ports.entries()) {
       const line = await ground.line();
       const args = [pathOf("shop_server.ts"), line.url, `${port}`, JSON.stringify(settings)];
-      const command = [Deno.execPath(), "run", "-A", "--no-check", "--config", CONFIG, ...args];
+      const command = denoCommand("run", "-A", "--no-check", ...args);
       this.targets.push({ program: this.program(`shop-${i + 1}`, command, env), line, kind: "plain" });
     }
     const servers = this.targets.slice(-SERVERS);

@@ -5,6 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { requireTool } from "../support/tools.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 /** The plan of this seed has most kinds of disturbances, on both stores. */
 const OPTIONS = ["--seconds", "15", "--seed", "23080", "--workers", "3", "--rate", "40"];
@@ -12,8 +13,6 @@ const OPTIONS = ["--seconds", "15", "--seed", "23080", "--workers", "3", "--rate
 Deno.test("soak: workers, lines and stores that fail at random lose nothing, leave nothing stuck, and repeat only what they interrupt", async () => {
   requireTool("redis-server");
   const program = new URL("./main.ts", import.meta.url).pathname;
-  const args = ["run", "-A", program, "--store", "both", ...OPTIONS];
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, stdin: "null" }).output();
-  const text = new TextDecoder();
-  assertEquals(code, 0, text.decode(stdout) + text.decode(stderr));
+  const { code, stdout, stderr } = await outputOf(denoCommand("run", "-A", program, "--store", "both", ...OPTIONS));
+  assertEquals(code, 0, stdout + stderr);
 });

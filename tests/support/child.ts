@@ -4,8 +4,7 @@
  * @module
  */
 import { TextLineStream } from "@std/streams/text-line-stream";
-
-const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 /** A running program. */
 export class Child implements AsyncDisposable {
@@ -19,7 +18,7 @@ export class Child implements AsyncDisposable {
    */
   constructor(program: string, args: readonly string[], before: readonly string[] = []) {
     const path = new URL(program, import.meta.url).pathname;
-    const [command, ...rest] = [...before, Deno.execPath(), "run", "-A", "--config", CONFIG, path, ...args];
+    const [command, ...rest] = [...before, ...denoCommand("run", "-A", path, ...args)];
     this.#process = new Deno.Command(command!, { args: rest, stdin: "piped", stdout: "piped" }).spawn();
     this.#lines = this.#process.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
       .getReader();

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { NETWORK } from "./network.ts";
+import { dirname } from "node:path";
+import { configuredDeno } from "../../scripts/deno_command.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -15,8 +16,7 @@ Deno.env.set("LANG", "C.UTF-8");
 
 /** Returns the command that starts `main` with the `deno.json` next to it. */
 export function startOf(main: string): readonly string[] {
-  const config = main.replace(/[^/]*$/, "deno.json");
-  return [Deno.execPath(), "run", "--allow-all", "--no-prompt", "--config", config, main];
+  return configuredDeno(dirname(main), "run", "--allow-all", "--no-prompt", main);
 }
 
 /** Starts `jobs` from its sources, also where the other tests start the bundle. */
@@ -107,7 +107,7 @@ export async function runHere(
   const { success, stdout, stderr } = await new Deno.Command(path, {
     args: [...args],
     cwd: ROOT,
-    env: { ...NETWORK, ...env },
+    env: { ...env },
   }).output();
   const decoder = new TextDecoder();
   if (!success) throw new Error(`${program} ${args.join(" ")} failed:\n${decoder.decode(stderr)}`);

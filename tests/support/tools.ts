@@ -3,8 +3,8 @@
  *
  * @module
  */
+import { type NodePackage, packageFolder } from "../../scripts/testrun/setup.ts";
 import { pathOf, TOOLS } from "../../scripts/testrun/tools.ts";
-import { NETWORK } from "./network.ts";
 
 /** Thrown by a test that this machine cannot run. `make test` counts the test as skipped, by name. */
 export class MissingTool extends Error {
@@ -25,26 +25,16 @@ export function requireTool(command: string): string {
   return path;
 }
 
-/** Packages of npm that tests install, outside of the folders that are deleted with a test. */
-const PACKAGES = new URL("../../.deno/test-packages/", import.meta.url).pathname;
-
 /**
- * Installs a package of npm for Node, once, and returns its folder `node_modules`.
+ * Returns the folder `node_modules` of a package of npm for Node, which the set-up has installed.
  *
- * @param name with its exact version: `express@5.3.0`
- * @throws {MissingTool} without npm, or without a registry
+ * @throws {MissingTool} if it could not
  */
-export async function requirePackage(name: string): Promise<string> {
+export async function requirePackage(name: NodePackage): Promise<string> {
   requireTool("npm");
-  const folder = `${PACKAGES}${name}`;
-  const modules = `${folder}/node_modules`;
-  if (await Deno.stat(`${folder}/complete`).then(() => true, () => false)) return modules;
-  await Deno.mkdir(folder, { recursive: true });
-  const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, name];
-  const { success } = await new Deno.Command("npm", { args, env: NETWORK, stdout: "null", stderr: "null" }).output();
-  if (!success) throw new MissingTool(`${name} required`);
-  await Deno.writeTextFile(`${folder}/complete`, "");
-  return modules;
+  const folder = packageFolder(new URL("../../", import.meta.url).pathname, name);
+  if (!await Deno.stat(`${folder}/complete`).then(() => true, () => false)) throw new MissingTool(`${name} required`);
+  return `${folder}/node_modules`;
 }
 
 /**

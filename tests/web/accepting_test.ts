@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { exhaustDescriptors } from "../support/descriptors.ts";
 import { until } from "../support/eventually.ts";
+import { denoCommand } from "../../scripts/deno_command.ts";
 
 const SERVER = `
   import { systemClock } from "${import.meta.resolve("../../src/clock.ts")}";
@@ -20,11 +21,7 @@ async function serving({ files, connections }: { files: number; connections: num
     "-c",
     `ulimit -n ${files}; exec "$@"`,
     "sh",
-    Deno.execPath(),
-    "eval",
-    "--no-lock",
-    SERVER,
-    `${connections}`,
+    ...denoCommand("eval", SERVER, `${connections}`),
   ];
   const child = new Deno.Command("sh", { args, stdin: "null", stdout: "piped" }).spawn();
   const reader = child.stdout.getReader();

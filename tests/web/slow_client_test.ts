@@ -6,6 +6,7 @@ import { serve } from "../../src/web/http/serve.ts";
 import { until } from "../support/eventually.ts";
 import { openSite, push, type Site } from "./site.ts";
 import { ask, Wire } from "./wire.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 /** Timeouts that a test can wait for. */
 const HASTY: Partial<HttpLimits> = { headMs: 200, requestMs: 300, idleMs: 200 };
@@ -213,11 +214,9 @@ Deno.test("ended connections leave nothing in memory", async () => {
     console.log(sockets.length, sockets.filter((one) => one.deref() !== undefined).length);
     await server.close();
   `;
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--no-lock", "--v8-flags=--expose-gc", script],
-  }).output();
-  const [all, left] = new TextDecoder().decode(stdout).split(" ").map(Number);
-  assertEquals(all, 40);
+  const { stdout, stderr } = await outputOf(denoCommand("eval", "--v8-flags=--expose-gc", script));
+  const [all, left] = stdout.split(" ").map(Number);
+  assertEquals(all, 40, stderr);
   assert(left! < 10, `${left} are left`);
 });
 

@@ -4,6 +4,7 @@ import { jobsCommand } from "../support/command.ts";
 import { jobs, JobsProcess, temporaryFolder } from "../support/process.ts";
 import { freePort } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
+import { denoCommand, outputOf } from "../../scripts/deno_command.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const HANDLERS = `${ROOT}tests/support/handlers.js`;
@@ -134,12 +135,7 @@ Deno.test("jobs run --web isn't ready while it waits for the name of a killed wo
 });
 
 Deno.test("no module of src/web is loaded without --web", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", `${ROOT}main.ts`],
-    stdout: "piped",
-    stderr: "null",
-  }).output();
-  const { modules } = JSON.parse(new TextDecoder().decode(stdout));
+  const { modules } = JSON.parse((await outputOf(denoCommand("info", "--json", `${ROOT}main.ts`))).stdout);
   // deno-lint-ignore no-explicit-any -- the document of `deno info` has no types
   const byName = new Map<string, any>(modules.map((module: { specifier: string }) => [module.specifier, module]));
   for (const command of ["run.ts", "push.ts"]) {

@@ -28,15 +28,19 @@ export function selfCommand(): SelfCommand {
 }
 
 /**
- * Returns the flag for the lock file that `scripts/deno.sh` keeps for `./jobs` and all tasks that start processes. The
- * imports of a user's handlers may be added to it. Without a lock file, Deno reads the whole index of every package, which
- * takes longer than the rest of the start.
+ * Returns the flag for the lock file: the copy that `scripts/deno.sh` keeps for `./jobs` and all tasks that start processes, to which the
+ * imports of a user's handlers may be added, else the project's. Without one, Deno reads the index of every package again, from a registry, which
+ * takes longer than the rest of the start, and may download other versions.
  */
 function lockFlag(main: URL): string {
-  const path = fileURLToPath(new URL(".deno/lock", main));
+  const kept = [".deno/lock", "deno.lock"].map((name) => fileURLToPath(new URL(name, main))).find(isFile);
+  return kept === undefined ? "--no-lock" : `--lock=${kept}`;
+}
+
+function isFile(path: string): boolean {
   try {
-    return Deno.statSync(path).isFile ? `--lock=${path}` : "--no-lock";
+    return Deno.statSync(path).isFile;
   } catch {
-    return "--no-lock";
+    return false;
   }
 }
