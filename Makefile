@@ -19,10 +19,11 @@ SCALE = 1
 STEPS = 500
 
 DENO = deno=$$(scripts/deno.sh) || exit 1; "$$deno"
-TESTRUN = $(DENO) run -A scripts/testrun/main.ts
+TESTRUN = $(DENO) run --quiet -A scripts/testrun/main.ts
 
 # What Deno downloads and compiles stays in the project, so that nothing depends on another program's cache, or on HOME.
 export DENO_DIR ?= $(CURDIR)/.deno/cache
+export DENO_NO_UPDATE_CHECK = 1
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile

@@ -39,12 +39,12 @@ printf '#!/bin/sh\\necho "2.8.3 %s/node_modules/.bin/deno"\\n' "$2" >"$2/node_mo
     );
   }
 
-  async run(command: string, args: readonly string[] = [], cwd: string = this.root) {
+  async run(command: string, args: readonly string[] = [], cwd: string = this.root, env: Record<string, string> = {}) {
     const child = new Deno.Command(join(this.root, command), {
       args: [...args],
       cwd,
       clearEnv: true,
-      env: { PATH: join(this.root, "bin"), HOME: this.root, NO_COLOR: "1" },
+      env: { PATH: join(this.root, "bin"), HOME: this.root, NO_COLOR: "1", ...env },
       stdout: "piped",
       stderr: "piped",
     }).spawn();
@@ -154,7 +154,7 @@ Deno.test("the first start copies the lock file for child processes, and later s
   for (const command of ["scripts/deno.sh", "jobs"]) await sandbox.run(command);
   assertEquals(await Deno.readTextFile(copy), '{ "version": "5" }', "what was locked since stays");
   const kept = await Array.fromAsync(Deno.readDir(join(sandbox.root, ".deno")), (entry) => entry.name);
-  assertEquals(kept.sort(), ["lock", "path"]);
+  assertEquals(kept.sort(), ["cache", "lock", "path"]);
 });
 
 Deno.test("a lock file that can't be copied is reported, and doesn't prevent the start", async () => {
@@ -169,7 +169,23 @@ Deno.test("a lock file that can't be copied is reported, and doesn't prevent the
   ]);
   const { code, out } = await sandbox.run("jobs");
   assertEquals([code, out], [0, "runs"]);
-  assertEquals((await Array.fromAsync(Deno.readDir(join(sandbox.root, ".deno")), ({ name }) => name)).sort(), ["path"]);
+  assertEquals((await Array.fromAsync(Deno.readDir(join(sandbox.root, ".deno")), ({ name }) => name)).sort(), [
+    ...["cache", "path"],
+  ]);
+});
+
+Deno.test("jobs keeps what Deno downloads in the project, whoever starts it, unless DENO_DIR is set", async () => {
+  await using sandbox = await Sandbox.create();
+  await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
+  await Deno.writeTextFile(join(sandbox.root, "main.ts"), 'console.log(Deno.env.get("DENO_DIR"));');
+  const cache = join(await Deno.realPath(sandbox.root), ".deno/cache");
+  for (const HOME of [sandbox.root, "/nonexistent"]) {
+    assertEquals((await sandbox.run("jobs", [], "/", { HOME })).out, cache);
+  }
+  assertEquals(
+    (await sandbox.run("jobs", [], "/", { DENO_DIR: `${sandbox.root}/other` })).out,
+    `${sandbox.root}/other`,
+  );
 });
 
 Deno.test("every task that starts processes of jobs copies the lock file first", async () => {
