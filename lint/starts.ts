@@ -12,6 +12,7 @@ const STARTERS: Readonly<Record<string, string>> = {
   "scripts/compile.ts": "compiles a bundle, which imports nothing",
   "scripts/deno_test.ts": "tests how Deno is found",
   "tests/bench/startup.ts": "compiles a program of one line",
+  "src/handlers/isolation/respawn_test.ts": "tests the flag of an isolated process",
   "scripts/testrun/run_task.ts": "starts what the plan names",
   "scripts/testrun/testrun_test.ts": "runs tests of a folder outside of the project, which import nothing",
 };

@@ -174,7 +174,7 @@ Deno.test("a lock file that can't be copied is reported, and doesn't prevent the
   ]);
 });
 
-Deno.test("jobs keeps what Deno downloads in the project, whoever starts it, unless DENO_DIR is set", async () => {
+Deno.test("jobs keeps what Deno downloads in the project for each user and HOME, unless DENO_DIR is set", async () => {
   await using sandbox = await Sandbox.create();
   await sandbox.command("deno", `"${Deno.execPath()}" "$@"`);
   await Deno.writeTextFile(join(sandbox.root, "main.ts"), 'console.log(Deno.env.get("DENO_DIR"));');

@@ -1,6 +1,6 @@
 /**
  * A network that has only the loopback interface, for tests: one that reaches for a registry, or any other machine, fails everywhere, not
- * only where there is no network. Each task has a network namespace to itself, so that the ports of its servers are its own.
+ * only where there is no network. Each task has a separate network namespace, so that no other task has its ports.
  *
  * @module
  */

@@ -6,7 +6,7 @@
  *  1. The set-up gets what is missing (`setup.ts`). Without it, tests are skipped by name, or not at all with `CI` set.
  *  2. The program is bundled once; system tests start that (`tests/support/command.ts`).
  *  3. A large test file is a separate `deno test`, small ones share one (`plan.ts`), two more at a time than there are processors: most of
- *     them wait for other processes. Each has a network of its own, with loopback only (`loopback.ts`). Temporary files are in a folder that is
+ *     them wait for other processes. Each has a network with loopback only (`loopback.ts`). Temporary files are in a folder that is
  *     removed after the run.
  *  4. The last line has the totals: `N passed, M failed, K skipped`.
  *

@@ -28,12 +28,12 @@ export interface Task {
   readonly files: readonly string[];
   /** The titles that its `--filter` selects. Deno's report has the others as skipped. */
   readonly titles: TitleFilter;
-  /** What distinguishes it from other tasks with the same files, at the end of its name. */
+  /** Distinguishes it from other tasks with the same files, at the end of its name. */
   readonly variant: string;
 }
 
 /**
- * What a run consists of: `gate` is `make test`, `long` is `make test-long`. The two together run every test once.
+ * The parts of a run: `gate` is `make test`, `long` is `make test-long`. The two together run every test once.
  */
 export type Suite = "checks" | "gate" | "long";
 
@@ -44,7 +44,7 @@ export interface Selection {
   readonly filter?: string | undefined;
   /** Only these test files, of both suites; and the checks. */
   readonly files?: readonly string[] | undefined;
-  /** What the files took before. */
+  /** The times of the files in earlier runs. */
   readonly timings: Timings;
   /** The folder for generated modules. */
   readonly into: string;
@@ -76,7 +76,7 @@ const GROUPED = ["tests/server/", "tests/cli/", "tests/clients/", "tests/web/", 
 /** A group takes about this long; a file that takes half of it runs by itself. */
 const GROUP_SECONDS = 24;
 
-/** What is long by nature: path prefixes, with the reason. `make test-long` runs it. */
+/** The tests that are long by nature: path prefixes, with the reason. `make test-long` runs them. */
 const LONG: Readonly<Record<string, string>> = {
   "tests/soak/": "minutes of load",
   "tests/chaos/": "kills, freezes and outages, which take their time",

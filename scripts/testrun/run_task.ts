@@ -30,7 +30,7 @@ export interface TaskContext {
   /** A folder for logs and reports. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What the command of a task begins with: {@linkcode withoutNetwork}. */
+  /** The beginning of each task's command: {@linkcode withoutNetwork}. */
   readonly prefix: readonly string[];
   /** Ends all tasks. */
   readonly signal: AbortSignal;

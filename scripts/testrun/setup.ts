@@ -51,7 +51,7 @@ function toolchain(root: string): Part[] {
   ];
 }
 
-/** What only tests need. */
+/** The parts that only tests need. */
 function testParts(root: string, print: (line: string) => void): Part[] {
   return [
     {
@@ -90,7 +90,7 @@ async function installPackage(folder: string, name: string, root: string): Promi
  *
  * @param forTests false: only what the program itself, `make check` and `make compile` need
  * @param strict nothing may be missing
- * @returns whether a run may go on; prints what is missing
+ * @returns whether a run may start; prints what is missing
  */
 export async function setUp(
   root: string,

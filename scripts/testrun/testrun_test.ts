@@ -223,7 +223,7 @@ Deno.test("tests that repeat on Redis what they do on SQLite run in the long run
   assertEquals(await passed(notEndingWith(ends)), titles.slice(2));
 });
 
-Deno.test("a task has no network but loopback, with ports of its own", async () => {
+Deno.test("a task has no network but loopback, and no other task has its ports", async () => {
   const { prefix, reason } = await withoutNetwork();
   if (reason !== undefined) throw new MissingTool(`a network namespace required (${reason})`);
   await using context = await project({

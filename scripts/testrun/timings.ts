@@ -1,11 +1,11 @@
 /**
- * What each test file takes: stored by each run, read by the next one's plan, and compared with the budget in `budget.json`.
+ * The time of each test file: stored by each run, read by the next one's plan, and compared with the budget in `budget.json`.
  *
  * @module
  */
 import { dirname, join } from "node:path";
 
-/** What a file, or a check, took. */
+/** The time of a file, or of a check. */
 export interface Timing {
   readonly seconds: number;
   /** Seconds of a processor, those of the processes included that it waited for. */
@@ -71,7 +71,7 @@ export function calibrate(): number {
   return Math.min(...Array.from({ length: 5 }, once));
 }
 
-/** What is known of a whole run. */
+/** The figures of a whole run. */
 export interface Measured {
   readonly timings: Timings;
   readonly calibration: number;

@@ -44,7 +44,7 @@ export const TOOLS: readonly Tool[] = [
   { command: "openssl", package: "openssl" },
   { command: "nginx", package: "nginx-light" },
   { command: "caddy", package: "caddy" },
-  // Tests run in a network of their own: `loopback.ts`.
+  // Tests run without a network: `loopback.ts`.
   { command: "ip", package: "iproute2" },
   { command: "unshare", package: "util-linux" },
 ];

@@ -7,7 +7,6 @@
 import { Client } from "../../src/client/client.ts";
 import { openStore } from "../../src/store/open.ts";
 import { until } from "../support/eventually.ts";
-import { ROOT } from "./measure.ts";
 import { type Delays, preciseNow, startObserved } from "./observed_worker.ts";
 import { denoCommand } from "../../scripts/deno_command.ts";
 
