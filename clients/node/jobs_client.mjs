@@ -720,14 +720,25 @@ const REFUSED = new Set([400, 413, 422]);
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 5_000;
 
+/** Marks the errors of this module that decide about a job. Names don't: another library may have a `Kill`, too. */
+const VERDICT = Symbol.for("jobs.verdict");
+
 /** Ends a job for good, without a failure: it is not needed any more. */
 export class Discard extends Error {
   name = "Discard";
+
+  get [VERDICT]() {
+    return "discard";
+  }
 }
 
 /** Ends a job for good: it is dead at once, without further attempts. */
 export class Kill extends Error {
   name = "Kill";
+
+  get [VERDICT]() {
+    return "kill";
+  }
 }
 
 /** Ends an attempt: the job runs again later, without counting as failed. */
@@ -739,11 +750,19 @@ export class Snooze extends Error {
     super(`Again in ${delay}`);
     this.delay = checked(delay, "delay");
   }
+
+  get [VERDICT]() {
+    return "snooze";
+  }
 }
 
-/** A step of a job, or its child, has failed for good. */
+/** A step of a job, or its child, has failed for good. A job that doesn't catch it is dead: it would fail again. */
 export class StepFailed extends Error {
   name = "StepFailed";
+
+  get [VERDICT]() {
+    return "kill";
+  }
 }
 
 /** A step is used wrongly: a name twice, an unknown option, a value that isn't JSON. */
@@ -1543,8 +1562,8 @@ class Steps {
     }
     if (answer.done) return answer.done.value;
     if (!answer.failed) throw new AttemptEnded();
-    const { class: name, message } = answer.failed;
-    if (name === "StepFailed" || name === "ChildFailed") {
+    const { class: name, message, final } = answer.failed;
+    if (final) {
       throw Object.assign(new StepFailed(message), { name, cause: thrown });
     }
     if (thrown === undefined) throw new StepError(message, { kind: name });
@@ -1673,14 +1692,14 @@ function fitting(outcomes) {
 }
 
 function outcomeOf(error) {
-  if (readSafely(() => error instanceof Snooze)) return { end: "snooze", in: error.delay };
+  const verdict = readSafely(() => error instanceof Error && error[VERDICT]);
+  if (verdict === "snooze") return { end: "snooze", in: error.delay };
   const known = readSafely(() => error?.name);
   const name = typeof known === "string" && known !== "" ? known : "Error";
   const message = messageOf(error);
   const causes = causesOf(error);
-  const ends = { Discard: "discard", Kill: "kill" };
   return {
-    end: ends[name] ?? "failed",
+    end: verdict === "discard" || verdict === "kill" ? verdict : "failed",
     error: {
       ...{ class: name, message: message.slice(0, MAX_TEXT_CHARS), stack: stackOf(error) },
       ...(causes.length > 0 && { causes }),

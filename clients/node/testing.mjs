@@ -167,7 +167,13 @@ export class FakeJobs {
     if (kind === "child") {
       const ended = await this.perform(child, args, options);
       if (ended.state === "succeeded") return done(ended.result);
-      return { failed: { class: "ChildFailed", message: ended.error?.message ?? `Its child ended as ${ended.state}` } };
+      return {
+        failed: {
+          final: true,
+          class: "ChildFailed",
+          message: ended.error?.message ?? `Its child ended as ${ended.state}`,
+        },
+      };
     }
     if (kind === "sleep") return done(void duration);
     if (kind === "member") return done(this.#store({ ...options, class: child, args, batch }).jid);

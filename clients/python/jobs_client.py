@@ -845,7 +845,7 @@ _ABORTS = {
 
 
 class StepFailed(Exception):
-    """A step of a job, or its child, has failed for good.
+    """A step of a job, or its child, has failed for good. A job that doesn't catch it is dead: it would fail again.
 
     kind: "StepFailed" or "ChildFailed".
     """
@@ -1186,7 +1186,9 @@ class _AsyncContext(JobContext):
                 if inspect.isawaitable(value):
                     value = await asyncio.wait_for(value, None if limit is None else limit / 1000)
                 result = _succeeded(request["name"], value)
-            except Exception as thrown:
+            except (Exception, asyncio.CancelledError) as thrown:
+                if self._reason is not None and isinstance(thrown, asyncio.CancelledError):
+                    raise
                 result, error = _outcome_of(thrown), thrown
             answer = await ask(None, self._send, {**body, "result": result})
         return _value_of(answer, error)
@@ -1261,7 +1263,7 @@ def _value_of(answer: Dict[str, Any], error: Optional[BaseException]) -> Any:
     if "failed" not in answer:
         raise AttemptEnded()
     failed = answer["failed"]
-    if failed["class"] in ("StepFailed", "ChildFailed"):
+    if failed.get("final"):
         raise StepFailed(failed["class"], failed["message"]) from error
     if error is not None:
         raise error
@@ -1614,7 +1616,7 @@ class Worker:
     def _begin_coroutine(self, context: JobContext, handler: Any) -> None:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="asyncio", daemon=True).start()
+            threading.Thread(target=self._run_loop, args=(self._loop,), name="asyncio", daemon=True).start()
 
         async def perform() -> None:
             # An abort before this line finds no task.
@@ -1626,12 +1628,20 @@ class Worker:
                 if self._stood_still(context) and not await asyncio.to_thread(self._is_held, context):
                     return
                 self._succeeded(context, await handler(context, *context.payload.get("args", ())))
-            except asyncio.CancelledError:
-                self._end(context, _outcome_of(Aborted(context._reason or "Cancelled")))
             except BaseException as error:
-                self._end(context, _outcome_of(error))
+                # Only an abort of the server cancels a job. A subtask or a client library raises the same error.
+                is_aborted = isinstance(error, asyncio.CancelledError) and context._reason is not None
+                self._end(context, _outcome_of(Aborted(context._reason) if is_aborted else error))
 
         asyncio.run_coroutine_threadsafe(perform(), self._loop)
+
+    def _run_loop(self, loop: Any) -> None:
+        while True:
+            try:
+                return loop.run_forever()
+            except (SystemExit, KeyboardInterrupt) as error:
+                # Raised in a task that a handler has started. It ends neither the loop of the other jobs, nor the worker.
+                self._say("error", "Unhandled error", error=f"{type(error).__name__}: {_message_of(error)}")
 
     def _succeeded(self, context: JobContext, result: Any) -> None:
         outcome: Dict[str, Any] = {"end": "succeeded"}
@@ -1987,10 +1997,11 @@ def _fitting(outcomes: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
 def _outcome_of(error: BaseException) -> Dict[str, Any]:
     if isinstance(error, Snooze):
         return {"end": "snooze", "in": error.delay}
-    end = "discard" if isinstance(error, Discard) else "kill" if isinstance(error, Kill) else "failed"
+    end = "discard" if isinstance(error, Discard) else "kill" if isinstance(error, (Kill, StepFailed)) else "failed"
     frames = traceback.extract_tb(error.__traceback__)[-50:]
     stack = [f"at {frame.name} ({frame.filename}:{frame.lineno})" for frame in reversed(frames)]
-    name = error.reason if isinstance(error, Aborted) else type(error).__name__
+    known = (Aborted, "reason"), (StepFailed, "kind")
+    name = next((getattr(error, field) for kind, field in known if isinstance(error, kind)), type(error).__name__)
     described: Dict[str, Any] = {"class": name, "message": _message_of(error)[:_MAX_TEXT], "stack": stack}
     causes = _causes_of(error)
     if causes:

@@ -159,7 +159,7 @@ class FakeJobs:
             if ended["state"] == "succeeded":
                 return _done(ended["result"])
             message = ended["error"]["message"] if ended["error"] else f"Its child is {ended['state']}"
-            return {"failed": {"class": "ChildFailed", "message": message}}
+            return {"failed": {"final": True, "class": "ChildFailed", "message": message}}
         raise TypeError(f"{kind} isn't part of tests in memory")
 
     def _next_jid(self) -> str:

@@ -91,7 +91,8 @@ module Jobs
     end
   end
 
-  # A step of a job, or its child, has failed for good. kind: "StepFailed" or "ChildFailed".
+  # A step of a job, or its child, has failed for good. A job that doesn't rescue it is dead: it would fail again.
+  # kind: "StepFailed" or "ChildFailed".
   class StepFailed < StandardError
     attr_reader :kind
 
@@ -931,7 +932,7 @@ module Jobs
       end
       return answer["done"]["value"] if answer["done"]
       raise AttemptEnded, "The attempt has ended" unless (failed = answer["failed"])
-      raise StepFailed.new(failed["class"], failed["message"]) if %w[StepFailed ChildFailed].include?(failed["class"])
+      raise StepFailed.new(failed["class"], failed["message"]) if failed["final"]
       raise error if error
 
       raise StepError.new(failed["class"], Json.spelled_back(failed["message"]))
@@ -1121,8 +1122,12 @@ module Jobs
     def self.of(error)
       return { end: "snooze", in: error.delay } if error.is_a?(Snooze)
 
-      ending = { Discard => "discard", Kill => "kill" }.find { |kind, _| error.is_a?(kind) }&.last || "failed"
-      name = error.is_a?(Aborted) ? error.reason : Json.readable(error.class.name)
+      ending = { Discard => "discard", Kill => "kill", StepFailed => "kill" }.find { |kind, _| error.is_a?(kind) }&.last || "failed"
+      name = case error
+             when Aborted then error.reason
+             when StepFailed then error.kind
+             else Json.readable(error.class.name)
+             end
       stack = (error.backtrace || []).first(50).map { |at| "at #{Json.readable(at)}"[0, Context::MAX_LINE] }
       described = { class: name, message: message_of(error)[0, MAX_TEXT], stack: stack, causes: causes_of(error) }
       { end: ending, error: described.compact }

@@ -107,6 +107,25 @@ export interface JobContext extends StepContext {
   /** Throws the reason of {@linkcode signal} if it has aborted. */
   throwIfAborted(): void;
   /**
+   * Ends the job by throwing a {@linkcode Discard}: it is dropped, without a retry and without a place in the dead set.
+   *
+   * @param reason shown in the log
+   */
+  discard(reason?: string): never;
+  /**
+   * Ends the job by throwing a {@linkcode Kill}: it moves to the dead set, without a retry.
+   *
+   * @param reason kept as the message of its error
+   */
+  kill(reason?: string): never;
+  /**
+   * Ends the attempt by throwing a {@linkcode Snooze}: the job runs again later, without counting a failure.
+   *
+   * @param delay seconds, or a duration such as `5m`
+   * @throws {RangeError} if the duration is invalid
+   */
+  snooze(delay: number | string): never;
+  /**
    * Ends the job in a transaction of the application: what the handler writes there and the end of the job are stored together, or
    * neither is. Needs a store in the same PostgreSQL database. Call it last, then commit. If the transaction is rolled back, the
    * attempt has failed. The value that the handler returns afterwards is ignored.

@@ -8,6 +8,7 @@ import type { MemberFlow } from "../client/member_flow.ts";
 import type { Client } from "../client/client.ts";
 import type { MemberLease } from "../job/batch.ts";
 import type { Payload } from "../job/job.ts";
+import { Discard, Kill, Snooze } from "../job/errors.ts";
 import { type Occurrence, occurrenceOf } from "../job/occurrence.ts";
 import type { Log } from "../log/log.ts";
 import { StepMethods } from "../steps/context.ts";
@@ -112,6 +113,18 @@ export class RunningContext extends StepMethods implements JobContext {
 
   progress(done: number, note?: string): void {
     this.#running.report(done, note);
+  }
+
+  discard(reason?: string): never {
+    throw new Discard(reason);
+  }
+
+  kill(reason?: string): never {
+    throw new Kill(reason);
+  }
+
+  snooze(delay: number | string): never {
+    throw new Snooze(delay);
   }
 
   stream(chunk: unknown): Promise<void> {

@@ -141,7 +141,7 @@ Deno.test("an error in retryIn is reported, and the default applies", () => {
 Deno.test("a decision that the handler throws takes precedence over all options", () => {
   assertEquals(outcome({ retry: 0 }, { error: new Snooze("5m") }), { kind: "snooze", delayMs: 300_000 });
   assertEquals(outcome({}, { error: new Discard() }), DISCARD);
-  assertEquals(outcome({}, { error: new Cancelled() }), DISCARD);
+  assertEquals(outcome({}, { error: new Cancelled() }), retry(15), "only an abort cancels");
   assertEquals(outcome({}, { error: new Kill() }), DEAD);
   assertEquals(outcome({ dead: false }, { error: new Kill() }), DROPPED);
   for (const error of [null, undefined, "Discard", { name: "Kill" }]) assertEquals(outcome({}, { error }), retry(15));

@@ -88,11 +88,6 @@ function canRead(get: () => unknown): boolean {
   }
 }
 
-/** Returns whether a thrown value is an error of this name. Names are compared, because classes differ across processes. */
-export function isNamed(thrown: unknown, name: string): boolean {
-  return readSafely(() => thrown instanceof Error && thrown.name === name) ?? false;
-}
-
 /** Yields the causes of an error depth first: its members, then its `cause`. Yields each error once. */
 function* causesOf(error: object, seen = new Set<unknown>([error])): Generator<{ line: string; error: unknown }> {
   const known: unknown = readSafely(() => (error as { [CAUSES]?: unknown })[CAUSES]);

@@ -6,6 +6,7 @@
  */
 import { showValue } from "./describe_error.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
+import { giveMark } from "./mark.ts";
 
 /**
  * A job is invalid. Nothing was stored.
@@ -69,6 +70,7 @@ export class Discard extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
   override readonly name = "Discard";
 }
+giveMark(Discard, "discard");
 
 /**
  * Thrown by a handler: moves the job to the dead set, without a retry.
@@ -86,10 +88,10 @@ export class Kill extends Error {
   /** Identifies the error across copies of this library, where `instanceof` fails. */
   override readonly name = "Kill";
 }
+giveMark(Kill, "kill");
 
 /**
- * Thrown by a handler: runs the job again later, without counting a failure. Any error with this `name` does the same;
- * its field `delayMs` sets the delay, by default a minute.
+ * Thrown by a handler: runs the job again later, without counting a failure.
  *
  * @example
  * ```ts
@@ -119,6 +121,7 @@ export class Snooze extends Error {
     this.delayMs = delayMs;
   }
 }
+giveMark(Snooze, "snooze");
 
 /**
  * The reason with which a job's signal aborts when the worker's shutdown timeout expires. A result that the handler then
@@ -226,9 +229,11 @@ export class WorkerDied extends Error {
     this.stack = `${this.name}: ${this.message}`;
   }
 }
+giveMark(WorkerDied, "kill");
 
 /**
- * The reason with which a job's signal aborts when the job is cancelled. A cancelled job isn't retried.
+ * The reason with which a job's signal aborts when the job is cancelled. A cancelled job isn't retried. Thrown by a handler whose job
+ * isn't cancelled, it is a failure like any other.
  *
  * @example
  * ```ts
@@ -271,3 +276,4 @@ export class HandlerMissing extends Error {
     this.stack = `${this.name}: ${this.message}`;
   }
 }
+giveMark(HandlerMissing, "no handler");

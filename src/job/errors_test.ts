@@ -2,6 +2,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { describeError, showValue } from "./describe_error.ts";
 import { Cancelled, Discard, HandlerMissing, InvalidPayload, Kill, Snooze, Timeout, WorkerDied } from "./errors.ts";
 import { Unperformable } from "./performable.ts";
+import { RemoteError } from "../handlers/isolation/remote_error.ts";
 import { verdictOf } from "./verdict.ts";
 
 Deno.test("InvalidPayload names the field, the value and what was expected", () => {
@@ -112,17 +113,32 @@ Deno.test("describeError truncates long messages, and repairs half characters", 
   assertEquals(describeError(new Error("a" + "😀".repeat(9_000))).message.isWellFormed(), true);
 });
 
-Deno.test("verdictOf distinguishes decisions from failures, also for another copy of the library", () => {
+Deno.test("verdictOf reads the mark of this library's errors, also of another copy, and never a name", () => {
   assertEquals(verdictOf(new Discard()), { kind: "discard" });
-  assertEquals(verdictOf(new Cancelled()), { kind: "discard" });
   assertEquals(verdictOf(new Kill()), { kind: "kill" });
   assertEquals(verdictOf(new Snooze("5m")), { kind: "snooze", delayMs: 300_000 });
-  assertEquals(verdictOf(Object.assign(new Error(), { name: "Discard" })), { kind: "discard" });
-  assertEquals(verdictOf(Object.defineProperty(new Error(), "name", { get: broken })), undefined);
-  for (const thrown of [null, "Discard", { name: "Kill" }, new Error("Kill")]) {
+  class Gone extends Discard {}
+  assertEquals(verdictOf(new Gone()), { kind: "discard" });
+  const copied = Object.assign(new Error(), { [Symbol.for("jobs.verdict")]: "kill" });
+  assertEquals(verdictOf(copied), { kind: "kill" });
+  for (const name of RESERVED) {
+    assertEquals(verdictOf(Object.assign(new Error(), { name, delayMs: 1 })), undefined, name);
+    assertEquals(verdictOf(new RemoteError({ class: name, message: "", causes: [], stack: [] })), undefined, name);
+  }
+  assertEquals(verdictOf(new Cancelled()), undefined, "only an abort cancels");
+  assertEquals(verdictOf(Object.defineProperty(new Error(), Symbol.for("jobs.verdict"), { get: broken })), undefined);
+  for (
+    const thrown of [null, "Discard", { name: "Kill" }, { [Symbol.for("jobs.verdict")]: "kill" }, new Error("Kill")]
+  ) {
     assertEquals(verdictOf(thrown), undefined);
   }
 });
+
+/** The names of errors that this library gives a meaning. */
+const RESERVED = [
+  ...["Discard", "Kill", "Snooze", "Cancelled", "Shutdown", "Timeout", "LeaseLost", "WorkerDied", "HandlerMissing"],
+  ...["StepFailed", "ChildFailed", "StepError", "Released", "Unperformable", "Expired", "AttemptEnded", "Aborted"],
+];
 
 Deno.test("Snooze accepts seconds or a duration, and rejects anything else", () => {
   assertEquals(new Snooze(90).delayMs, 90_000);
@@ -136,7 +152,7 @@ function broken(): never {
 }
 
 Deno.test("a Snooze with an invalid delay uses the default, and reports the problem", () => {
-  const snooze = (more: object) => verdictOf(Object.assign(new Error("later"), { name: "Snooze" }, more));
+  const snooze = (more: object) => verdictOf(Object.assign(new Snooze(1), { delayMs: undefined }, more));
   assertEquals(snooze({ delayMs: 5_000 }), { kind: "snooze", delayMs: 5_000 });
   const wrong: [object, string][] = [[{}, "undefined"], [{ delayMs: "5m" }, '"5m"'], [{ delayMs: NaN }, "NaN"], [
     { delayMs: -1 },

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { giveMark } from "./mark.ts";
+
 /** A payload has at most this many levels of arrays and objects, including itself and `args`. Ruby's JSON reads no more. */
 export const MAX_LEVELS = 100;
 
@@ -24,6 +26,8 @@ export class Unperformable extends Error {
     this.stack = `${this.name}: ${message}`;
   }
 }
+// It would fail in each worker.
+giveMark(Unperformable, "kill");
 
 /** Throws {@linkcode Unperformable} if a payload is beyond the limits. */
 export function checkPerformable({ args, raw }: { readonly args: readonly unknown[]; readonly raw: string }): void {

@@ -1,9 +1,11 @@
 /**
- * The decision about a job that its handler makes by throwing `Discard`, `Kill` or `Snooze` (`errors.ts`).
+ * The decision about a job that its handler makes by throwing `Discard`, `Kill` or `Snooze` (`errors.ts`). Marks carry it (`mark.ts`), and
+ * never names.
  *
  * @module
  */
 import { readSafely, showValue } from "./describe_error.ts";
+import { markOf } from "./mark.ts";
 
 export type Verdict =
   | { readonly kind: "discard" }
@@ -18,32 +20,19 @@ export type Verdict =
 /** The delay of a `Snooze` that has no valid delay. */
 const DEFAULT_SNOOZE_MS = 60_000;
 
-/**
- * Returns the decision of a thrown value; undefined for a plain failure. Errors are identified by name, not by class: a
- * handler may be bundled with another copy of this library. Never throws.
- */
+/** Returns the decision of a thrown value, by its mark; undefined for a plain failure. Never throws. */
 export function verdictOf(thrown: unknown): Verdict | undefined {
-  try {
-    if (!(thrown instanceof Error)) return undefined;
-    switch (thrown.name) {
-      case "Discard":
-      case "Cancelled":
-        return { kind: "discard" };
-      case "Kill":
-      case "WorkerDied":
-      case "Unperformable": // would fail in each worker
-      case "StepFailed": // would fail again: the step stays failed
-      case "ChildFailed":
-        return { kind: "kill" };
-      case "Snooze": {
-        const delayMs = readSafely(() => (thrown as { delayMs?: unknown }).delayMs);
-        if (isDelay(delayMs)) return { kind: "snooze", delayMs };
-        const problem = `delayMs is ${showValue(delayMs)}; expected milliseconds`;
-        return { kind: "snooze", delayMs: DEFAULT_SNOOZE_MS, problem };
-      }
+  switch (markOf(thrown)) {
+    case "discard":
+      return { kind: "discard" };
+    case "kill":
+      return { kind: "kill" };
+    case "snooze": {
+      const delayMs = readSafely(() => (thrown as { delayMs?: unknown }).delayMs);
+      if (isDelay(delayMs)) return { kind: "snooze", delayMs };
+      const problem = `delayMs is ${showValue(delayMs)}; expected milliseconds`;
+      return { kind: "snooze", delayMs: DEFAULT_SNOOZE_MS, problem };
     }
-  } catch {
-    // A getter that throws decides nothing.
   }
   return undefined;
 }

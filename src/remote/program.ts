@@ -68,16 +68,22 @@ export interface End extends Report {
   readonly delayMs?: number;
 }
 
-/** Returns what a handler here would throw for an end other than `succeeded`. Its stack is the program's; this process has no part in it. */
+/** The errors of steps by which a program ends its job for good keep their class. */
+const STEP_ERRORS: ReadonlySet<string> = new Set(["StepFailed", "ChildFailed"]);
+
+/**
+ * Returns what a handler here would throw for an end other than `succeeded`. The end alone decides, whatever the class of the error.
+ * Its stack is the program's; this process has no part in it.
+ */
 export function errorOf({ end, error, delayMs = 0 }: Omit<End, "token">): Error {
   const thrown = { class: "Error", message: "", stack: [], causes: [], ...error };
   switch (end) {
     case "discard":
-      return new RemoteError({ ...thrown, class: "Discard" });
+      return new RemoteError({ ...thrown, class: "Discard", mark: "discard" });
     case "kill":
-      return new RemoteError({ ...thrown, class: "Kill" });
+      return new RemoteError({ ...thrown, class: STEP_ERRORS.has(thrown.class) ? thrown.class : "Kill", mark: "kill" });
     case "snooze":
-      return new RemoteError({ ...thrown, class: "Snooze", delayMs });
+      return new RemoteError({ ...thrown, class: "Snooze", mark: "snooze", delayMs });
     case "release":
       return new Released();
     default:

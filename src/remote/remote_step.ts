@@ -10,7 +10,7 @@ import type { JobContext } from "../handlers/context.ts";
 import { type ContextRequest, performOther, performStep, type StepRequest } from "../handlers/step_request.ts";
 import { describeError } from "../job/describe_error.ts";
 import { LeaseLost } from "../job/errors.ts";
-import { Asleep, isReleased } from "../steps/errors.ts";
+import { Asleep, ChildFailed, isReleased, StepFailed } from "../steps/errors.ts";
 import { spanMs, type StepRun } from "../steps/options.ts";
 import { type End, errorOf } from "./program.ts";
 
@@ -25,7 +25,7 @@ export type UseAnswer =
   }
   | { readonly done: { readonly value?: unknown } }
   /** It has failed, for the handler to catch. */
-  | { readonly failed: { readonly class: string; readonly message: string } }
+  | { readonly failed: { readonly class: string; readonly message: string; readonly final?: boolean } }
   /** The attempt ends: the job sleeps, waits or must end. */
   | { readonly ends: true };
 
@@ -66,7 +66,8 @@ export class RemoteStep {
       if (error instanceof LeaseLost) onLost(error);
       else if (!(error instanceof Asleep || isReleased(error) || job.signal.aborted)) {
         const { class: name, message } = describeError(error);
-        return { failed: { class: name, message } };
+        const isFinal = error instanceof StepFailed || error instanceof ChildFailed;
+        return { failed: { class: name, message, ...(isFinal && { final: true }) } };
       }
       return { ends: true };
     }

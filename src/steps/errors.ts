@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isNamed } from "../job/describe_error.ts";
+import { giveMark, markOf } from "../job/mark.ts";
 
 /**
  * A step is used incorrectly. The message names the change to make.
@@ -70,6 +70,7 @@ export class StepFailed extends Error {
     this.errorClass = error.class;
   }
 }
+giveMark(StepFailed, "kill");
 
 /**
  * The job that {@linkcode StepContext.run} waited for failed permanently, was cancelled or deleted. The step stays failed.
@@ -103,9 +104,10 @@ export class ChildFailed extends Error {
     this.child = child;
   }
 }
+giveMark(ChildFailed, "kill");
 
 /**
- * Ends an attempt whose job sleeps or waits. The worker treats it as a `Snooze`, and it has that name. A handler that
+ * Ends an attempt whose job sleeps or waits. The worker treats it as a `Snooze`, and it has that mark and that name. A handler that
  * catches all errors should throw it again; if it doesn't, the job sleeps anyway.
  */
 export class Asleep extends Error {
@@ -119,6 +121,7 @@ export class Asleep extends Error {
     this.delayMs = delayMs;
   }
 }
+giveMark(Asleep, "snooze");
 
 /** Ends an attempt because its worker stops: the job returns to the front of its queue. No attempt is used. */
 export class Released extends Error {
@@ -128,6 +131,7 @@ export class Released extends Error {
     super("The worker stops; the job continues elsewhere from its last step");
   }
 }
+giveMark(Released, "release");
 
 /** A child expired before it started. Its parent receives this error. */
 export class Expired extends Error {
@@ -140,7 +144,7 @@ export class Expired extends Error {
 
 /** Returns whether an attempt ended with a release, also if the error comes from an isolated process. */
 export function isReleased(error: unknown): boolean {
-  return isNamed(error, "Released");
+  return markOf(error) === "release";
 }
 
 /** Adds the name of the step to the message of an error, so that the log and the job's page show it. */

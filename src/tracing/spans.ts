@@ -23,6 +23,7 @@ import { setTrace } from "../handlers/running_context.ts";
 import { describeError } from "../job/describe_error.ts";
 import type { Payload } from "../job/job.ts";
 import type { JobRequest } from "../job/payload.ts";
+import { Cancelled, LeaseLost, Shutdown } from "../job/errors.ts";
 import { verdictOf } from "../job/verdict.ts";
 import type { Tracing } from "./tracing.ts";
 
@@ -69,7 +70,7 @@ export function performSpans(tracer: Tracer, style: "link" | "child"): { middlew
       return result;
     } catch (error) {
       const thrown = job.signal.aborted ? job.signal.reason : error;
-      const outcome = outcomeOf(thrown);
+      const outcome = (job.signal.aborted ? abortOutcome(thrown) : undefined) ?? outcomeOf(thrown);
       // A released job may still end after `end` has ended its span.
       if (outcome === "failed" && open.has(span)) recordFailure(span, thrown);
       finish(span, outcome);
@@ -88,16 +89,15 @@ function traceOf(span: Span, inject: (carrier: Record<string, string>) => void):
 
 /** Returns the outcome of an attempt that threw. */
 function outcomeOf(thrown: unknown): string {
-  const outcome = OUTCOMES.get(describeError(thrown).class);
-  return outcome ?? (verdictOf(thrown)?.kind === "snooze" ? "snoozed" : "failed");
+  return verdictOf(thrown)?.kind === "snooze" ? "snoozed" : "failed";
 }
 
-/** The outcomes of reasons that are not failures of the job. */
-const OUTCOMES: ReadonlyMap<string, string> = new Map([
-  ["Shutdown", "released"],
-  ["Cancelled", "cancelled"],
-  ["LeaseLost", "lost"],
-]);
+/** Returns the outcome of an aborted job; undefined if the reason is a failure of the job. */
+function abortOutcome(reason: unknown): string | undefined {
+  if (reason instanceof Shutdown) return "released";
+  if (reason instanceof Cancelled) return "cancelled";
+  return reason instanceof LeaseLost ? "lost" : undefined;
+}
 
 /** The span of a durable step that runs: a child of the span of its attempt. A step that is stored already has none. */
 export function stepSpan(tracer: Tracer): Tracing["step"] {

@@ -28,4 +28,19 @@ const handlers = {
   },
 };
 for (const handler of Object.values(handlers)) handler.options = { retry: 0, result_ttl: "1h" };
+
+/** Returns an error of another library. */
+const foreign = (name) => Object.assign(new Error("foreign"), { name, delay: 1, delayMs: 1 });
+const again = (handler) => Object.assign(handler, { options: { retry: 1, backoff: { type: "fixed", base: 0.05 } } });
+for (
+  const name of ["Discard", "Kill", "Snooze", "Cancelled", "StepFailed", "ChildFailed", "Released", "AbortError"]
+) {
+  handlers[`fails by a foreign ${name}`] = again(() => fail(foreign(name)));
+}
+handlers["fails by a foreign StepFailed in a step"] = again((ctx) =>
+  ctx.step("one", () => fail(foreign("StepFailed")))
+);
+handlers["has a step that has failed for good"] = again((ctx) =>
+  ctx.step("one", () => fail(new Error("broken")), { retry: 0 })
+);
 await work({ url: process.argv[2], token: process.env.TOKEN, handlers, concurrency: 1 });

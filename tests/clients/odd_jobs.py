@@ -1,4 +1,6 @@
 # A worker for odd_jobs_test.ts. Its only processor performs the next job if the one before has ended.
+import asyncio
+import concurrent.futures
 import os
 import sys
 import time
@@ -38,4 +40,53 @@ handlers = {
 }
 options = {"retry": 0, "result_ttl": "1h"}
 handlers = {name: job(name, **options)(handler) for name, handler in handlers.items()}
+
+
+def foreign(name):
+    """Returns an error of another library, or of the platform."""
+    known = {"CancelledError": concurrent.futures.CancelledError, "KeyboardInterrupt": KeyboardInterrupt}
+    return known.get(name) or type(name, (Exception,), {"delay": 1, "kind": name})
+
+
+async def cancel_subtask():
+    task = asyncio.ensure_future(asyncio.sleep(60))
+    task.cancel()
+    await task
+
+
+async def raise_cancelled(ctx):
+    raise asyncio.CancelledError
+
+
+async def have_cancelled(ctx):
+    await cancel_subtask()
+
+
+async def have_cancelled_in_step(ctx):
+    await ctx.step("one", lambda _: cancel_subtask())
+
+
+async def start_exiting_task(ctx):
+    async def leave():
+        raise SystemExit(3)
+
+    ctx.task = asyncio.ensure_future(leave())
+    await asyncio.sleep(0.05)
+    return "started"
+
+
+again = {
+    **{
+        f"fails by a foreign {name}": lambda ctx, name=name: fail(foreign(name)())
+        for name in ("Discard", "Kill", "Snooze", "Cancelled", "StepFailed", "CancelledError", "KeyboardInterrupt")
+    },
+    "fails by a CancelledError that its coroutine raises": raise_cancelled,
+    "fails by a cancelled subtask": have_cancelled,
+    "fails by a cancelled subtask in a step": have_cancelled_in_step,
+    "starts a task that raises SystemExit": start_exiting_task,
+    "fails by a foreign StepFailed in a step": lambda ctx: ctx.step("one", lambda _: fail(foreign("StepFailed")())),
+    "has a step that has failed for good": lambda ctx: ctx.step("one", lambda _: fail(ValueError("broken")), retry=0),
+}
+options = {"retry": 1, "backoff": {"type": "fixed", "base": 0.05}, "result_ttl": "1h"}
+handlers.update({name: job(name, **options)(handler) for name, handler in again.items()})
 Worker(sys.argv[1], handlers, token=os.environ["TOKEN"], concurrency=1).run()

@@ -45,4 +45,18 @@ HANDLERS = {
 }.freeze
 
 handlers = HANDLERS.transform_values { |handler| Jobs.handler(retry: 0, result_ttl: "1h", &handler) }
+
+# Errors of another library, and of the platform.
+module Foreign
+  %w[Discard Kill Snooze Cancelled StepFailed].each { |name| const_set(name, Class.new(StandardError)) }
+  ERRORS = [*constants.map { |name| const_get(name) }, Interrupt, SystemExit].to_h { |kind| [kind.name.split("::").last, kind] }
+end
+
+again = Foreign::ERRORS.to_h { |name, kind| ["fails by a foreign #{name}", ->(_) { raise kind, "foreign" }] }.merge(
+  "fails by a foreign StepFailed in a step" => ->(ctx) { ctx.step("one") { raise Foreign::StepFailed, "foreign" } },
+  "has a step that has failed for good" => ->(ctx) { ctx.step("one", retry: 0) { raise "broken" } }
+)
+handlers.merge!(again.transform_values do |handler|
+  Jobs.handler(retry: 1, backoff: { type: "fixed", base: 0.05 }, result_ttl: "1h", &handler)
+end)
 Jobs::Worker.new(ARGV[0], handlers: handlers, token: ENV["TOKEN"], concurrency: 1).run

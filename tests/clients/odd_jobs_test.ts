@@ -4,8 +4,12 @@ import { Lab } from "./lab.ts";
 
 const UNREADABLE = "(its message cannot be read)";
 
-/** The end of a job: its state, and a part of its error's message, its progress or its log. */
-type Ends = Readonly<Record<string, readonly [state: "dead" | "succeeded", text: string]>>;
+/** The end of a job: its state, and a part of its error's class and message, its progress or its log. */
+type Ends = Readonly<Record<string, readonly [state: "dead" | "succeeded", text: string, attempts?: number]>>;
+
+/** Failures by errors of other libraries, and signals of the platform that no abort of the server has caused: each is retried once. */
+const foreign = (classes: readonly string[]): Ends =>
+  Object.fromEntries(classes.map((name) => [`fails by a foreign ${name}`, ["dead", `${name}: `, 2]]));
 
 const PROGRAMS: Readonly<Record<string, { readonly command: readonly [string, string]; readonly ends: Ends }>> = {
   Node: {
@@ -16,6 +20,9 @@ const PROGRAMS: Readonly<Record<string, { readonly command: readonly [string, st
       "throws an error whose cause throws": ["dead", "outer"],
       "throws in a step what has no text": ["dead", UNREADABLE],
       "reports a long note": ["succeeded", "1 nn"],
+      ...foreign(["Discard", "Kill", "Snooze", "Cancelled", "StepFailed", "ChildFailed", "Released", "AbortError"]),
+      "fails by a foreign StepFailed in a step": ["dead", "StepFailed: ", 2],
+      "has a step that has failed for good": ["dead", "StepFailed: ", 1],
     },
   },
   Python: {
@@ -27,6 +34,13 @@ const PROGRAMS: Readonly<Record<string, { readonly command: readonly [string, st
       "raises in a step what has no text": ["dead", UNREADABLE],
       "reports a long note": ["succeeded", "1 nn"],
       "reports a large number": ["succeeded", "1e+300"],
+      ...foreign(["Discard", "Kill", "Snooze", "Cancelled", "StepFailed", "CancelledError", "KeyboardInterrupt"]),
+      "fails by a CancelledError that its coroutine raises": ["dead", "CancelledError: ", 2],
+      "fails by a cancelled subtask": ["dead", "CancelledError: ", 2],
+      "fails by a cancelled subtask in a step": ["dead", "CancelledError: ", 2],
+      "starts a task that raises SystemExit": ["succeeded", "started"],
+      "fails by a foreign StepFailed in a step": ["dead", "StepFailed: ", 2],
+      "has a step that has failed for good": ["dead", "StepFailed: ", 1],
     },
   },
   Ruby: {
@@ -42,6 +56,9 @@ const PROGRAMS: Readonly<Record<string, { readonly command: readonly [string, st
       "reports a long note": ["succeeded", "1 nn"],
       "reports a fraction": ["succeeded", "0.5"],
       "reports a large number": ["succeeded", "1e+300"],
+      ...foreign(["Discard", "Kill", "Snooze", "Cancelled", "StepFailed", "Interrupt", "SystemExit"]),
+      "fails by a foreign StepFailed in a step": ["dead", "StepFailed: ", 2],
+      "has a step that has failed for good": ["dead", "StepFailed: ", 1],
       "ends its thread": ["dead", "The handler has ended its thread"],
       // Its signals are those of the worker until it resets them.
       "ends a process that it has forked": ["succeeded", "15"],
@@ -53,11 +70,13 @@ for (const [language, { command, ends }] of Object.entries(PROGRAMS)) {
   Deno.test(`a worker in ${language} ends each odd job alone`, async (t) => {
     await using lab = await Lab.open({ command });
     const program = lab.program();
-    for (const [name, [state, text]] of Object.entries(ends)) {
+    for (const [name, [state, text, attempts]] of Object.entries(ends)) {
       await t.step(`which ${name}`, async () => {
         const record = await lab.run(name, []);
         const { error, progress, log, result } = record as typeof record & Record<string, unknown>;
-        assertStringIncludes(error?.message ?? String(progress ?? log ?? result), text);
+        const failed = error && `${error.class}: ${error.message}`;
+        assertStringIncludes(failed ?? String(progress ?? log ?? result), text);
+        if (attempts !== undefined) assertEquals(record.attempt, attempts);
         assertEquals([record.state, (await lab.run("Echo", ["next"])).result], [state, "next"]);
       });
     }

@@ -95,12 +95,12 @@ Deno.test("a misspelled option causes a warning at the start", async () => {
   );
 });
 
-Deno.test("an error that is a Snooze only by name snoozes its job, and the log has the missing field", async () => {
+Deno.test("a Snooze whose delay was removed snoozes its job, and the log has the missing field", async () => {
   const { stderr } = await runProgram(`
     const { promise: thrown, resolve } = Promise.withResolvers();
     const later = defineJob("Later", () => {
       resolve();
-      throw Object.assign(new Error("later"), { name: "Snooze" });
+      throw Object.assign(new Snooze("5m"), { delayMs: undefined });
     });
     const server = await startServer({ store: "sqlite::memory:", jobs: [later] });
     await server.client.push("Later", []);

@@ -180,6 +180,11 @@ Deno.test("Discard, Kill and Snooze work in a horse", async () => {
   assertEquals((await dead(bench, killed)).error_class, "Kill");
   await bench.until(async () => (await bench.store.jobs.find([snoozed]))[0]?.place.in === "scheduled");
   await bench.until(async () => (await bench.store.jobs.find([discarded])).length === 0);
+  // The names alone decide nothing.
+  for (const name of ["Snooze", "Discard", "Kill", "Cancelled", "StepFailed", "HandlerMissing", "Released"]) {
+    const foreign = await bench.push("Foreign", [name]);
+    await bench.until(async () => (await bench.store.jobs.find([foreign]))[0]?.place.in === "retry", name);
+  }
 });
 
 Deno.test("no horse outlives its parent, even if its handler spins and the parent is killed", async () => {

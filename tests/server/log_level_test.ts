@@ -101,7 +101,7 @@ Deno.test("a discarded job logs no warning, and a failed one does", async () => 
   const handlers = `${bench.folder}/discard.js`;
   await Deno.writeTextFile(
     handlers,
-    `export const Decline = () => { const error = new Error("no longer wanted"); error.name = "Discard"; throw error; };`,
+    `export const Decline = (ctx) => ctx.discard("no longer wanted");`,
   );
   await using server = await bench.server([handlers]);
   const jid = await bench.push("Decline", []);

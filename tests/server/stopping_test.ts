@@ -26,8 +26,8 @@ export async function Late(ctx, notes, end) {
   await aborted(ctx.signal);
   note(notes, "aborted " + ctx.signal.reason.name);
   if (end === "return") return "finished";
-  if (end === "snooze") throw Object.assign(new Error("later"), { name: "Snooze", delayMs: 3_600_000 });
-  if (end === "kill") throw Object.assign(new Error("enough"), { name: "Kill" });
+  if (end === "snooze") ctx.snooze("1h");
+  if (end === "kill") ctx.kill("enough");
   if (end === "fail") throw new Error("The database went away");
   ctx.throwIfAborted();
 }

@@ -36,8 +36,8 @@ export const Doomed = handler(() => {
 }, { retry: 1 });
 
 /** Asks to run again later, half of the time. */
-export const Snoozer = handler(() => {
-  if (Math.random() < 0.5) throw Object.assign(intended("Snooze"), { delayMs: 300 });
+export const Snoozer = handler((ctx) => {
+  if (Math.random() < 0.5) ctx.snooze(0.3);
 });
 
 /** Kills its worker, as a crash in native code would. */

@@ -72,15 +72,18 @@ export async function Talk(ctx, file) {
 Talk.options = { isolate: true, retry: 0, backtrace: true };
 
 /** Throws Discard, Kill or Snooze. */
-export class Snooze extends Error {
-  name = "Snooze";
-  delayMs = 3_600_000;
-}
-export function Verdict(_ctx, verdict) {
-  if (verdict === "Snooze") throw new Snooze("later");
-  throw Object.assign(new Error("said so"), { name: verdict });
+export function Verdict(ctx, verdict) {
+  if (verdict === "Snooze") ctx.snooze("1h");
+  if (verdict === "Discard") ctx.discard("said so");
+  ctx.kill("said so");
 }
 Verdict.options = { isolate: true };
+
+/** Throws an error of another library with this name. */
+export function Foreign(_ctx, name) {
+  throw Object.assign(new Error("of another library"), { name, delayMs: 1 });
+}
+Foreign.options = { isolate: true, retry: 5 };
 
 /** Ends, and leaves code running that logs, reports progress, and rejects a promise. */
 let ticks = 0;

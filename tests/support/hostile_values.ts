@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { Snooze } from "../../src/job/errors.ts";
 
 function refuse(): never {
   throw new Error("cannot be read");
@@ -121,8 +122,8 @@ export const HOSTILE_VALUES: Readonly<Record<string, () => unknown>> = {
   },
   nameChanges: () => changing("name", 1),
   messageChanges: () => changing("message", 2),
-  snoozeThrows: () => Object.defineProperty(withParts({ name: "Snooze" }), "delayMs", { get: refuse }),
-  snoozeForever: () => withParts({ name: "Snooze", delayMs: Infinity }),
+  snoozeThrows: () => Object.defineProperty(new Snooze(1), "delayMs", { get: refuse }),
+  snoozeForever: () => Object.assign(new Snooze(1), { delayMs: Infinity }),
   bigint: () => 2n ** 70n,
   symbol: () => Symbol("thrown"),
   function: () => function thrown() {},

@@ -36,14 +36,14 @@ const BEHAVIOURS = {
   flaky(ctx, _folder, failures) {
     if (ctx.attempt <= failures) throw intended("Planned");
   },
-  snooze() {
-    if (Math.random() < 0.5) throw Object.assign(intended("Snooze"), { delayMs: 50 });
+  snooze(ctx) {
+    if (Math.random() < 0.5) ctx.snooze(0.05);
   },
-  discard() {
-    throw intended("Discard");
+  discard(ctx) {
+    ctx.discard("intended");
   },
   dead(ctx, folder) {
-    if (!exists(`${folder}/mended-${ctx.jid}`)) throw intended("Kill");
+    if (!exists(`${folder}/mended-${ctx.jid}`)) ctx.kill("intended");
   },
   async adder(ctx, folder, count) {
     for (let i = 1; i <= count; i++) {

@@ -13,7 +13,7 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const HANDLERS = `
 export { Fail, Noop, Note, Wait } from "${ROOT}tests/support/handlers.js";
 export { Exit, WhichProcess } from "${ROOT}tests/support/horse_handlers.js";
-export const Later = () => { throw Object.assign(new Error("later"), { name: "Snooze", delayMs: 3_600_000 }); };
+export const Later = (ctx) => ctx.snooze("1h");
 `;
 
 /** The names of the samples that a text declares. */

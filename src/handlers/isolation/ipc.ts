@@ -8,6 +8,7 @@
  */
 import type { ClientStore } from "../../client/client.ts";
 import type { MemberLease } from "../../job/batch.ts";
+import type { Mark } from "../../job/mark.ts";
 import type { LeaseSteps } from "../../steps/services.ts";
 import type { LeaseStream } from "../stream_writer.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
@@ -41,6 +42,8 @@ export interface ErrorFrame {
   readonly message: string;
   readonly causes: readonly string[];
   readonly stack: readonly string[];
+  /** The decision that it carries, if it is an error of this library. */
+  readonly mark?: Mark;
   /** For a `Snooze`. */
   readonly delayMs?: number;
 }

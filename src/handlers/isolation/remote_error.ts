@@ -4,10 +4,11 @@
  * @module
  */
 import { CAUSES, describeError } from "../../job/describe_error.ts";
+import { giveMark, markOf } from "../../job/mark.ts";
 import { verdictOf } from "../../job/verdict.ts";
 import type { ErrorFrame } from "./ipc.ts";
 
-/** An error that was thrown in another process. It has the name of the original error. */
+/** An error that was thrown in another process. It has the name and the mark of the original error. */
 export class RemoteError extends Error {
   /** The name of the original error. */
   override readonly name: string;
@@ -23,6 +24,7 @@ export class RemoteError extends Error {
     this.stack = [`${frame.class}: ${frame.message}`, ...frame.stack].join("\n");
     this[CAUSES] = frame.causes;
     if (frame.delayMs !== undefined) this.delayMs = frame.delayMs;
+    if (frame.mark !== undefined) giveMark(this, frame.mark);
   }
 }
 
@@ -43,8 +45,10 @@ export class ProcessLost extends Error {
 /** Returns a thrown value as a frame. */
 export function errorFrame(thrown: unknown): ErrorFrame {
   const verdict = verdictOf(thrown);
+  const mark = markOf(thrown);
   return {
     ...describeError(thrown),
+    ...(mark !== undefined && { mark }),
     ...(verdict?.kind === "snooze" && verdict.problem === undefined && { delayMs: verdict.delayMs }),
   };
 }

@@ -49,7 +49,11 @@ export async function complete(
   if (attempt.leaseState !== "held") throw new LeaseLost();
   const outcome = await outcomeOf();
   const { lost } = await transactions!.settle(transaction, worker, [outcome]);
-  if (lost.length > 0) throw new LeaseLost();
+  if (lost.length > 0) {
+    const error = new LeaseLost();
+    job.abort(error);
+    throw error;
+  }
   attempt.completed = outcome;
 }
 

@@ -10,7 +10,7 @@
  */
 import { compose } from "../../client/middleware.ts";
 import { RunningJob } from "../../handlers/running_job.ts";
-import { isNamed, readableError } from "../../job/describe_error.ts";
+import { readableError } from "../../job/describe_error.ts";
 import { HandlerMissing, LeaseLost } from "../../job/errors.ts";
 import { parsePayload } from "../../job/job.ts";
 import { checkPerformable } from "../../job/performable.ts";
@@ -183,7 +183,7 @@ export class Processor implements Component {
       }
       delete attempt.completed;
       const thrown = readableError(error);
-      attempt.hasGivenUp = !hasReturned && isNamed(thrown, "LeaseLost");
+      attempt.hasGivenUp = !hasReturned && thrown instanceof LeaseLost;
       return this.#end(attempt, await this.#thrown(attempt, thrown));
     }
     const history = running.stepHistory();
@@ -214,8 +214,8 @@ export class Processor implements Component {
     if (attempt.leaseState !== "held") return undefined;
     const isInterrupted = isShutDown(job);
     const reason = (isInterrupted ? undefined : job.abortedBy) ?? job.steps?.ending ?? error;
-    if (reason instanceof LeaseLost) {
-      // The store rejected a step, because another worker has the job.
+    if (job.abortedBy instanceof LeaseLost) {
+      // The store rejected a step, because another worker has the job. A handler that throws the error by itself has failed.
       attempt.leaseState = "lost";
       return undefined;
     }

@@ -12,15 +12,16 @@ import type { Hooks } from "../../handlers/hooks.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { type RunningJob, traceFields } from "../../handlers/running_job.ts";
 import { decide, type Decision, type Failure } from "../../job/backoff.ts";
-import { describeError, isNamed } from "../../job/describe_error.ts";
-import { Cancelled } from "../../job/errors.ts";
+import { describeError } from "../../job/describe_error.ts";
 import { failedPayload } from "../../job/failure.ts";
+import { markOf } from "../../job/mark.ts";
 import { readWireTime, setFields, wireTime } from "../../job/raw.ts";
 import { BEGUN_FIELD } from "../../job/time.ts";
 import { verdictOf } from "../../job/verdict.ts";
 import type { Log, LogFields, LogLevel } from "../../log/log.ts";
 import type { AttemptEnd } from "../../store/ops/outcome.ts";
 import { callHook } from "../hooks.ts";
+import { isCancelled } from "./attempt.ts";
 import { logJob } from "./job_log.ts";
 
 /** An async `retryIn` has this long to resolve. */
@@ -56,7 +57,7 @@ export class Retrier {
 
   /** Returns how the attempt of a job ends whose handler has thrown. Never rejects. */
   async end(job: RunningJob, error: unknown, attempt: FailedAttempt = {}): Promise<AttemptEnd> {
-    if (error instanceof Cancelled) return this.cancelled(job);
+    if (isCancelled(job)) return this.cancelled(job);
     const { clock, settings, registry, log, random = Math.random } = this.#options;
     const missing = { error, now: clock.now(), wire: settings.sidekiqWire, random };
     const waiting = waitForHandler(job, missing);
@@ -195,9 +196,9 @@ export const MAX_HANDLER_WAIT_MS = 7 * 86_400_000;
 const MIN_DELAY_MS = 5_000;
 const MAX_DELAY_MS = 600_000;
 
-/** Returns whether a class had no handler. Compares names: an isolated process throws another class of error. */
+/** Returns whether a class had no handler. */
 function isHandlerMissing(error: unknown): boolean {
-  return isNamed(error, "HandlerMissing");
+  return markOf(error) === "no handler";
 }
 
 /** The circumstances of an attempt that may have found no handler. */

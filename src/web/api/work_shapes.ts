@@ -220,6 +220,9 @@ export const stepAnswerShape = object("one of its fields", {
   failed: optional(object("it has failed for good, for the handler to catch", {
     class: text("`StepFailed`, `ChildFailed`, or the class of the error"),
     message: text("its message"),
+    final: optional(
+      boolean("the step or its child has failed for good: a job whose handler doesn't catch it ends with `kill`"),
+    ),
   })),
   ends: optional(boolean("the attempt ends: leave the handler, and settle the job; its end counts for nothing")),
 });
