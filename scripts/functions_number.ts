@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { FUNCTIONS } from "../src/store/postgres/migrations.ts";
+import { FUNCTIONS } from "../src/store/postgres/objects.ts";
 import { digestOf } from "../src/store/postgres/functions_number.ts";
 
 const path = new URL("../src/store/postgres/functions_number.ts", import.meta.url);

@@ -15,6 +15,7 @@ import type { Outcome } from "../src/store/port/outcomes.ts";
 import { Client } from "../src/store/postgres/client.ts";
 import { DIALECT, Runner } from "../src/store/postgres/engine.ts";
 import { health } from "../src/store/postgres/health.ts";
+import { Upkeep } from "../src/store/postgres/upkeep.ts";
 import { Vacuum } from "../src/store/postgres/vacuum.ts";
 import { entriesWithJid } from "../src/store/sql/entries.ts";
 import { jid, job, jobs, register, takeUpTo } from "./store_contract/jobs.ts";
@@ -119,7 +120,7 @@ Deno.test("vacuums the tables with many dead rows that autovacuum has left, if n
   await using place = await open();
   const { name, client, session } = place;
   const bounds = { deadRows: 999, lateMs: 0, heldMs: 0 };
-  const vacuum = new Vacuum(client);
+  const vacuum = new Vacuum(client, new Upkeep(() => {}));
   await server.sql(
     "INSERT INTO jobs.queued SELECT 1, i FROM generate_series(1, 1000) i; DELETE FROM jobs.queued",
     name,

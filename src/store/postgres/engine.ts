@@ -8,7 +8,7 @@ import type { Clock } from "../../clock.ts";
 import type { Body, Dialect, Row, Statement, Value, WriteOptions } from "../sql/body.ts";
 import type { Client } from "./client.ts";
 import { array } from "./values.ts";
-import schemaText from "./schema.sql" with { type: "text" };
+import { TABLES, VIEWS } from "./objects.ts";
 
 /** The expressions of PostgreSQL. */
 export const DIALECT: Dialect = {
@@ -25,9 +25,7 @@ export const DIALECT: Dialect = {
   skipLocked: "FOR UPDATE SKIP LOCKED",
 };
 
-const TABLES = new Set(
-  Array.from(schemaText.matchAll(/CREATE (?:UNLOGGED )?(?:TABLE|VIEW) (\w+)/g), ([, name]) => name!),
-);
+const NAMES: ReadonlySet<string> = new Set([...TABLES, ...VIEWS]);
 
 /** Sends a statement. */
 export type Send = (text: string, values: readonly Value[]) => Promise<readonly Row[]>;
@@ -150,7 +148,7 @@ export class Runner {
       known = text.replace(/\?(\d+)/g, "$$$1")
         .replace(
           /\b(FROM|JOIN|INTO|UPDATE)\s+(\w+)\b(?!\.)/g,
-          (all, before, name) => TABLES.has(name) ? `${before} ${this.schema}.${name}` : all,
+          (all, before, name) => NAMES.has(name) ? `${before} ${this.schema}.${name}` : all,
         )
         .replace(/\b(field_of|event_body)\(/g, `${this.schema}.$1(`);
       this.#texts.set(text, known);

@@ -6,6 +6,7 @@
 import type { Health, HealthFinding } from "../admin/health.ts";
 import type { Runner } from "./engine.ts";
 import { isTooOld, MAX_HORIZON_AGE_MS, readHolders } from "./horizon.ts";
+import { TABLES } from "./objects.ts";
 
 /** Returns the statement. Tables with separate settings for autovacuum are those whose rows don't stay. */
 function reading({ schema }: Runner): string {
@@ -14,7 +15,9 @@ function reading({ schema }: Runner): string {
     current_setting('autovacuum') AS autovacuum, ${schema}.now_ms($1) AS now, (
       SELECT json_object_agg(counted.relname, n_dead_tup ORDER BY counted.relname)::text
       FROM pg_stat_user_tables AS counted JOIN pg_class ON oid = relid
-      WHERE schemaname = $2 AND reloptions::text LIKE '%autovacuum_vacuum_threshold%'
+      WHERE schemaname = $2 AND counted.relname = ANY ('{${
+    TABLES.join(",")
+  }}') AND reloptions::text LIKE '%autovacuum_vacuum_threshold%'
     ) AS dead`;
 }
 

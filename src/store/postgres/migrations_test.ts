@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { digestOf, DIGESTS } from "./functions_number.ts";
-import { FUNCTIONS } from "./migrations.ts";
+import { FUNCTIONS } from "./objects.ts";
 
 Deno.test("functions with another text have a higher number", async () => {
   assertEquals(DIGESTS.at(-1), await digestOf(FUNCTIONS), "the functions have changed: run deno task functions");

@@ -3,6 +3,8 @@
 --
 -- Nothing that many transactions change is one row: a row that a transaction has changed is locked until its commit, which may be
 -- an application's. So sizes and totals are sums of rows that are only inserted, and folded together from time to time.
+--
+-- Each table has a primary key: under a publication for all tables, PostgreSQL refuses to change rows of one without.
 
 CREATE SEQUENCE job_id;
 CREATE TABLE job (
@@ -77,6 +79,7 @@ CREATE INDEX queue_due ON queue_row (parent, due_at) WHERE due_at IS NOT NULL;
 
 -- Changes of sizes. One of a group by 0 or more makes it ready.
 CREATE TABLE size_change (
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   queue bigint NOT NULL,
   parent bigint,
   by bigint NOT NULL
@@ -91,7 +94,11 @@ CREATE VIEW queue AS
   FROM queue_row;
 
 CREATE TABLE counter (name text COLLATE "C" PRIMARY KEY, count bigint NOT NULL) WITH (fillfactor = 50);
-CREATE TABLE count_change (name text COLLATE "C" NOT NULL, by bigint NOT NULL);
+CREATE TABLE count_change (
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  name text COLLATE "C" NOT NULL,
+  by bigint NOT NULL
+);
 CREATE VIEW total AS
   SELECT name, sum(count)::bigint AS count
   FROM (SELECT name, count FROM counter UNION ALL SELECT name, by FROM count_change) AS one GROUP BY name;
@@ -262,12 +269,13 @@ CREATE TABLE cron_tag (
   PRIMARY KEY (tag, name)
 );
 CREATE TABLE cron_counter (
+  id smallint PRIMARY KEY DEFAULT 1 CHECK (id = 1),
   version bigint NOT NULL,
   changes bigint NOT NULL,
   entries bigint NOT NULL,
   latest bigint NOT NULL
 ) WITH (fillfactor = 50);
-INSERT INTO cron_counter VALUES (0, 0, 0, 0);
+INSERT INTO cron_counter (version, changes, entries, latest) VALUES (0, 0, 0, 0);
 
 CREATE TABLE step (
   id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -424,7 +432,7 @@ CREATE TABLE session (
   PRIMARY KEY ("user", id)
 );
 CREATE TABLE departure (
-  id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" PRIMARY KEY,
   refs text COLLATE "C",
   gone bigint
 );
@@ -440,8 +448,13 @@ CREATE UNLOGGED TABLE waiting (
 
 -- One row: the number of changes of the schema that this store has had, the first version whose processes may use it, and the number
 -- of its functions.
-CREATE TABLE meta (version integer NOT NULL, oldest integer NOT NULL, functions integer NOT NULL);
-INSERT INTO meta VALUES (1, 1, 0);
+CREATE TABLE meta (
+  version integer NOT NULL,
+  oldest integer NOT NULL,
+  functions integer NOT NULL,
+  id smallint PRIMARY KEY DEFAULT 1 CHECK (id = 1)
+);
+INSERT INTO meta (version, oldest, functions) VALUES (1, 1, 0);
 
 -- Dead rows of these tables slow down each take: they are removed early, and without pauses.
 ALTER TABLE job SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,

@@ -44,6 +44,7 @@ import type { Access } from "./migrations.ts";
 import { promoteDue } from "./promote.ts";
 import { StepWrites } from "./step_writes.ts";
 import { transactionsPart } from "./transactions.ts";
+import { Upkeep } from "./upkeep.ts";
 import { Vacuum } from "./vacuum.ts";
 import { Watch } from "./watch.ts";
 
@@ -96,20 +97,22 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
   let verbs = 0;
   let logged: Promise<unknown> = Promise.resolve();
   let folding: Promise<unknown> | undefined;
+  const upkeep = new Upkeep(log);
+  /** Folds changes. The views add them to what they read: nothing depends on its success. */
   const fold = async () => {
     verbs = 0;
-    // The views add the changes to what they read.
-    if (access !== "all") return;
+    if (access !== "all" || isClosed) return;
     const before = dayOf(client.clock.now() + runner.ahead - DAYS_KEPT_MS);
-    await (folding ??= runner.call("fold", [before], ["text"]).finally(() => folding = undefined));
+    const run = () => runner.call("fold", [before], ["text"]);
+    await (folding ??= upkeep.run("the fold of sizes", run).finally(() => folding = undefined));
   };
   /** Counts a verb that changes sizes. */
   const counted = async <T>(result: Promise<T>): Promise<T> => {
     const value = await result;
-    if (++verbs >= VERBS_PER_FOLD) void fold().catch(() => {});
+    if (++verbs >= VERBS_PER_FOLD) void fold();
     return value;
   };
-  const vacuum = new Vacuum(client);
+  const vacuum = new Vacuum(client, upkeep);
   let isClosed = false;
 
   return {
@@ -177,7 +180,11 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
         await fold();
         return await engine.read((at) => stats(DIALECT, request, at));
       },
-      health: () => health(runner, watch.hears),
+      async health() {
+        await fold();
+        const found = await health(runner, watch.hears);
+        return { ...found, findings: [...found.findings, ...upkeep.findings] };
+      },
       page: (place, request = {}) => engine.read(() => readPage(place, request)),
       members: (batch, request) => engine.read(() => readMembers(DIALECT, batch, request)),
       get: (refs, { before } = {}) => engine.read(() => entries.get(refs, before)),
@@ -204,7 +211,8 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     async [Symbol.asyncDispose]() {
       if (isClosed) return;
       isClosed = true;
-      await Promise.all([watch.close(), vacuum.close(), folding?.catch(() => {}), client.close()]);
+      upkeep.close();
+      await Promise.all([watch.close(), vacuum.close(), folding, client.close()]);
     },
   };
 }

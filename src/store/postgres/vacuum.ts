@@ -8,6 +8,8 @@
  */
 import { Client } from "./client.ts";
 import { isTooOld, MAX_HORIZON_AGE_MS, readHolders } from "./horizon.ts";
+import { TABLES } from "./objects.ts";
+import type { Upkeep } from "./upkeep.ts";
 
 /** Interval between looks of one process. */
 const INTERVAL_MS = 30_000;
@@ -25,9 +27,11 @@ export interface VacuumBounds {
 
 const BOUNDS: VacuumBounds = { deadRows: 50_000, lateMs: 60_000, heldMs: MAX_HORIZON_AGE_MS };
 
-/** Tables of this user that are late. A role that isn't their owner may not vacuum them. */
+/** Tables of this user's store that are late. A role that isn't their owner may not vacuum them. */
 const LATE = `SELECT counted.relname FROM pg_stat_user_tables AS counted JOIN pg_class ON oid = relid
-  WHERE schemaname = $1 AND n_dead_tup > $2 AND pg_has_role(relowner, 'USAGE')
+  WHERE schemaname = $1 AND counted.relname = ANY ('{${
+  TABLES.join(",")
+}}') AND n_dead_tup > $2 AND pg_has_role(relowner, 'USAGE')
     AND coalesce(greatest(last_vacuum, last_autovacuum), '-infinity') < clock_timestamp() - $3 * interval '1 ms'
     AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum AS running WHERE running.relid = counted.relid)
   ORDER BY n_dead_tup DESC`;
@@ -35,12 +39,14 @@ const LATE = `SELECT counted.relname FROM pg_stat_user_tables AS counted JOIN pg
 /** Vacuums the tables of one store. */
 export class Vacuum {
   readonly #client: Client;
+  readonly #upkeep: Upkeep;
   #lookedAt: number;
   #running: Promise<unknown> | undefined;
   #own: Client | undefined;
 
-  constructor(client: Client) {
+  constructor(client: Client, upkeep: Upkeep) {
     this.#client = client;
+    this.#upkeep = upkeep;
     this.#lookedAt = client.clock.monotonic();
   }
 
@@ -49,8 +55,7 @@ export class Vacuum {
     const now = this.#client.clock.monotonic();
     if (this.#running !== undefined || now - this.#lookedAt < INTERVAL_MS) return;
     this.#lookedAt = now;
-    // Of a server that fails, other calls report it.
-    this.#running = this.run().catch(() => {}).finally(() => this.#running = undefined);
+    this.#running = this.#upkeep.run("vacuum", () => this.run()).finally(() => this.#running = undefined);
   }
 
   /**
