@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import driver from "postgres";
 import { Client } from "../src/client/client.ts";
 import { JobBuilder } from "../src/client/builder.ts";
@@ -100,6 +100,35 @@ Deno.test("SQL builds the same jobs as the client, and refuses the same ones in 
   assertEquals(different.slice(0, Number(Deno.env.get("SHOW") ?? 3)), []);
   assertEquals(different.length, 0);
   assert(stored > 500 && rows.length - stored > 500, `${stored} of ${rows.length} are valid`);
+});
+
+Deno.test("a job that a client has built is checked in SQL: its queue, its ID, its group, and that its class isn't internal", async () => {
+  const built = { class: "Mail", args: [], jid: "built-1", queue: "built", retry: true };
+  const push = async (job: Record<string, unknown>, payload: unknown = {}) => {
+    const text = typeof payload === "string" ? payload : JSON.stringify({ ...built, ...Object(payload) });
+    const jobs = JSON.stringify([{ jid: built.jid, queue: built.queue, payload: text, ...job }]);
+    return await sql`SELECT jobs.push_built(${jobs}::text)`.then(() => "stored", (error: Error) => error.message);
+  };
+  const refusals: [job: Record<string, unknown>, payload: unknown, refusal: RegExp][] = [
+    [{ queue: "a|b" }, { queue: "a|b" }, /^queue is "a\|b"; expected a name of letters, digits/],
+    [{ queue: null }, {}, /^queue is null; expected a name of letters, digits/],
+    [{ queue: "" }, { queue: "" }, /^queue is ""; expected/],
+    [{ jid: "a b" }, { jid: "a b" }, /^jid is "a b"; expected a text of letters, digits/],
+    [{}, { queue: "other" }, /^payload.queue is "other"; expected "built"$/],
+    [{}, { jid: "other" }, /^payload.jid is "other"; expected "built-1"$/],
+    [{ group: "|top" }, {}, /^group is "\|top"; expected a text of 1 to 256 bytes/],
+    [{ group: "g".repeat(257) }, {}, /^group is .*; expected a text of 1 to 256 bytes/],
+    [{}, "[]", /^payload is \[\]; expected an object with class and args$/],
+    [{}, { args: 5 }, /; expected an object with class and args$/],
+    [{}, { class: "webhook:ops" }, /^class is "webhook:ops"; expected a class that doesn't begin with "webhook:"/],
+    [{}, { wrapped: "webhook:ops" }, /^class is "webhook:ops"; expected/],
+    [{}, { class: "Sidekiq::ActiveJob::Wrapper", args: [{ job_class: "webhook:ops" }] }, /^class is "webhook:ops"/],
+  ];
+  for (const [job, payload, refusal] of refusals) {
+    assertMatch(await push(job, payload), refusal, JSON.stringify([job, payload]));
+  }
+  assertEquals(await push({ group: "acme" }, { group: "acme" }), "stored");
+  assertEquals(await push({ jid: "built-2", group: "|high" }, { jid: "built-2", priority: "high" }), "stored");
 });
 
 const count = async (queue: string) =>

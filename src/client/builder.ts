@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { groupOf } from "../job/group.ts";
 import { laneOf } from "../job/priority.ts";
+import { checkPublicClass } from "../job/internal_class.ts";
 import { JidMaker } from "../job/jid.ts";
 import {
   argsText,
@@ -47,7 +48,9 @@ export class JobBuilder {
    * @throws {InvalidPayload} if the class or an option is invalid
    */
   prepare(request: JobOptions & { readonly class: string }, options?: ClassOptions): Prepared {
-    return prepare(request, options ?? this.#optionsOf(request));
+    const prepared = prepare(request, options ?? this.#optionsOf(request));
+    checkPublicClass(request);
+    return prepared;
   }
 
   /**
@@ -61,6 +64,8 @@ export class JobBuilder {
     const { maxPayloadBytes, clock, wire } = this.#options;
     const now = clock.now();
     const text = argsText(args);
+    // A wrapper has the class in its arguments.
+    checkPublicClass({ class: prepared.className, args });
     prepared.checkArgs?.(args);
     const jid = prepared.jid ?? this.#jids.next(now);
     const { priority } = prepared;

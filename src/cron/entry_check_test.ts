@@ -294,6 +294,8 @@ for (const [input, fields, message] of INVALID) {
 const UNPUSHABLE: [fields: Record<string, unknown>, found: string][] = [
   [{ class: undefined }, `"class" is undefined; expected `],
   [{ class: "" }, `"class" is ""; expected `],
+  [{ class: "webhook:ops" }, `"class" is "webhook:ops"; expected a class that doesn't begin with "webhook:"`],
+  [{ display_class: "webhook:ops" }, `"display_class" is "webhook:ops"; expected a class that doesn't begin`],
   [{ args: { a: 1 } }, `"args" is {"a":1}; expected `],
   [{ args: [new Date(0)] }, `"args[0]" is `],
   [{ queue: "a b" }, `"queue" is "a b"; expected `],

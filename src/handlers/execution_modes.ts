@@ -28,6 +28,8 @@ export interface OutsideClass {
   readonly options: HandlerOptions;
   /** The program or URL, for messages. */
   readonly source: string;
+  /** Whether it delivers to a webhook: a class that only this program has jobs of. */
+  readonly isInternal?: boolean;
 }
 
 /** The handlers, each in the mode of its class. */
@@ -66,9 +68,9 @@ export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes):
       `"isolate" names class "${unknown}", which has no handler; handlers: ${handlers.classes().join(", ") || "none"}`,
     );
   }
-  for (const { class: name, perform, options, source } of modes.outside) {
+  for (const { class: name, perform, options, source, isInternal = false } of modes.outside) {
     try {
-      registry.add(name, perform, options, source);
+      registry[isInternal ? "addInternal" : "add"](name, perform, options, source);
     } catch (error) {
       throw error instanceof HandlerError ? new ModeError(error.message) : error;
     }

@@ -5,6 +5,7 @@
  */
 import { parseDuration } from "../job/duration.ts";
 import { describeError } from "../job/describe_error.ts";
+import { isInternalClass, PUBLIC_CLASS_EXPECTED } from "../job/internal_class.ts";
 import { checkClassOptions } from "../job/payload.ts";
 import {
   type Handler,
@@ -63,7 +64,8 @@ export class Registry {
    *
    * @param options default: the property `options` of the function
    * @param source the file or program that defines it, for messages
-   * @throws {HandlerError} if the class has a handler already, the function is a generator, or an option is invalid
+   * @throws {HandlerError} if the class has a handler already, the function is a generator, an option is invalid, or jobs performs the
+   * class itself
    */
   add(
     name: string,
@@ -84,6 +86,29 @@ export class Registry {
         `Class "${name}" in ${source} is a generator (function*), whose call doesn't run its body; use an async function, or don't export it`,
       );
     }
+    if (isInternalClass(name)) {
+      throw new HandlerError(`Class "${name}" in ${source} is internal; expected ${PUBLIC_CLASS_EXPECTED}`);
+    }
+    return this.#set({ name, perform: perform as HandlerFunction, options, source });
+  }
+
+  /**
+   * @internal Registers the handler of a class that the configuration defines, also of an internal one.
+   *
+   * @throws {HandlerError} as {@linkcode add}
+   */
+  addInternal(name: string, perform: HandlerFunction, options: HandlerOptions, source: string): this {
+    return this.#set({ name, perform, options, source });
+  }
+
+  #set(
+    { name, perform, options, source }: {
+      readonly name: string;
+      readonly perform: HandlerFunction;
+      readonly options: HandlerOptions;
+      readonly source: string;
+    },
+  ): this {
     const known = this.#handlers.get(name);
     if (known !== undefined) {
       throw new HandlerError(
@@ -94,7 +119,7 @@ export class Registry {
     const timeoutMs = options.timeout === undefined ? undefined : parseDuration(String(options.timeout));
     this.#handlers.set(name, {
       class: name,
-      perform: perform as HandlerFunction,
+      perform,
       options,
       source,
       timeoutMs,

@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { defineJob, type HandlerExport, type HandlerOptions } from "./handler.ts";
+import { chooseExecutionModes, ModeError } from "./execution_modes.ts";
 import { HandlerError, Registry } from "./registry.ts";
 
 Deno.test("a registry returns its handlers by class", () => {
@@ -99,4 +100,19 @@ Deno.test("options that would fail each push are rejected when the class is regi
     }).queues(),
     ["low"],
   );
+});
+
+Deno.test("a class that delivers to a webhook has no other handler, and the configuration defines it as a webhook alone", () => {
+  const perform = () => {};
+  for (const name of ["webhook:ops", "webhook:"]) {
+    assertEquals(
+      assertThrows(() => new Registry().add(name, perform, {}, "a.js"), HandlerError).message,
+      `Class "${name}" in a.js is internal; expected a class that doesn't begin with "webhook:": jobs makes the jobs of webhooks itself`,
+    );
+  }
+  const outside = { class: "webhook:ops", perform, options: {}, source: "http https://a.example" };
+  const choose = (more: object) =>
+    chooseExecutionModes(new Registry(), { isolate: [], outside: [{ ...outside, ...more }] }).registry.classes();
+  assertThrows(() => choose({}), ModeError, 'Class "webhook:ops" in http https://a.example is internal');
+  assertEquals(choose({ isInternal: true }), ["webhook:ops"]);
 });

@@ -12,11 +12,12 @@ import { ADDED_BY_FIELD, BATCH_FIELD, COUNTED_FIELD, type MemberLease } from "./
 import { NODE_FIELD } from "./flow.ts";
 import { STEPS_FIELD } from "./step.ts";
 import { InvalidPayload } from "./errors.ts";
+import { isInternalClass, PUBLIC_CLASS_EXPECTED } from "./internal_class.ts";
 import { stringifyLossless } from "./json.ts";
 import { JOB_OPTIONS, type JobOption, type OptionsOn } from "./options.ts";
 import { jobOption, optionNames } from "./option_names.ts";
 import { type ArgsCheck, argsCheck } from "./schema/args_schema.ts";
-import { idKey, isOn, type PushKeys, pushKeys } from "./push_keys.ts";
+import { idKey, isLockKey, isOn, type PushKeys, pushKeys } from "./push_keys.ts";
 import type { RaisedOrLowered } from "./priority.ts";
 import { readWireTime, wireTime } from "./raw.ts";
 import { BEGUN_FIELD, type Moment, readMoment } from "./time.ts";
@@ -202,6 +203,16 @@ export function checkClassOptions(className: string, options: ClassOptions): voi
     if (options[field] !== undefined) {
       throw new InvalidPayload(field, options[field], "no such option on a class: each push sets it");
     }
+  }
+  for (const field of Object.keys(options)) {
+    if (LINK_FIELDS.has(field)) throw new InvalidPayload(field, options[field], "another name: jobs alone writes it");
+  }
+  for (const field of ["wrapped", "display_class"]) {
+    if (isInternalClass(options[field])) throw new InvalidPayload(field, options[field], PUBLIC_CLASS_EXPECTED);
+  }
+  // The key of a lock is that of one job: each push of the class would reach that job, whatever its class.
+  if (isLockKey(options["unique_key"])) {
+    throw new InvalidPayload("unique_key", options["unique_key"], "no key of a lock on a class, but a name or a path");
   }
   for (const [field, value] of Object.entries(options)) {
     const { on = [], kind }: Partial<JobOption> = jobOption(field) ?? {};

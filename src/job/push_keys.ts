@@ -69,6 +69,16 @@ export function pushKeys(fields: Readonly<Record<string, unknown>>): PushKeys | 
   };
 }
 
+/**
+ * Returns the option by which a push may take the place of a job that waits, whose arguments are lost then; undefined if it can't.
+ *
+ * @param fields a push with the options of its class
+ */
+export function replacingOption(fields: Readonly<Record<string, unknown>>): "on_duplicate" | "debounce" | undefined {
+  if (isOn(fields["unique_for"]) && fields["on_duplicate"] === "replace") return "on_duplicate";
+  return isOn(fields["debounce"]) ? "debounce" : undefined;
+}
+
 const BELONGS_TO = {
   unique_key: "unique_for",
   unique_until: "unique_for",

@@ -152,6 +152,14 @@ export const REQUESTS: readonly Record<string, unknown>[] = [
   ...ARGS.map((args) => ({ class: "Mail", args })),
   ...[5, 2n ** 60n, "g", 1.5, null, true].map((first) => ({ class: "Mail", args: [first], group: "args[0]" })),
   ...Array.from(LINK_FIELDS, (field) => ({ class: "Mail", args: [], [field]: "x" })),
+  ...["webhook:ops", "webhook:", "webhooks", "Webhook:ops"].flatMap((name) => [
+    { class: name, args: [] },
+    { class: "Mail", args: [], wrapped: name },
+    { class: "Mail", args: [], display_class: name },
+    { class: "Mail", args: [{ job_class: name }] },
+    { class: "Sidekiq::ActiveJob::Wrapper", args: [{ job_class: name }] },
+    { class: "Sidekiq::ActiveJob::Wrapper", args: [{ job_class: name }], wrapped: "Mail" },
+  ]),
   ...[{ args: [] }, { class: "Classy", args: [1] }, {
     class: "Classy",
     args: [1],

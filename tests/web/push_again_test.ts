@@ -44,3 +44,34 @@ onBothStores("an ended job is pushed again with its arguments, once, after a que
   assertStringIncludes(JSON.stringify(lacking.value), "doesn't have its arguments");
   assertEquals((await visitor().api("POST", "/jobs/none/push-again", {})).status, 404);
 });
+
+onBothStores("a delivery to a webhook is pushed again as it was, and never changed", async ({ store, visitor }) => {
+  const notice = { id: "j1-dead-3", type: "dead", at: 1.9e12, data: { jid: "j1" } };
+  const payload = { class: "webhook:ops", args: [notice], queue: "webhooks", jid: "w1", retry: true };
+  const record = { jid: "w1", class: "webhook:ops", queue: "webhooks", state: "failed", endedAt: Date.now(), payload };
+  await keepRecord(store, { jid: "w1", ttlMs: 60_000, body: JSON.stringify(record) });
+  await store.jobs.enqueue([{
+    jid: "m1",
+    queue: "mail",
+    payload: '{"class":"Mail","args":[1],"jid":"m1","queue":"mail"}',
+  }]);
+  const deliveries = async () =>
+    (await store.admin.page({ in: "queue", queue: "webhooks" }, { limit: 9 })).entries.map(({ payload }) => {
+      const { jid, class: name, args } = JSON.parse(payload);
+      return { jid, name, args };
+    });
+  const changes = [
+    ["w1", { args: [{ ...notice, id: "j2-dead-3" }] }],
+    ["w1", { args: [] }],
+    ["w1", { class: "webhook:other" }],
+    ["m1", { class: "webhook:ops" }],
+    ["m1", { class: "webhook:ops", args: [notice], queue: "webhooks" }],
+  ] as const;
+  for (const [jid, changed] of changes) {
+    const { status, value } = await visitor().api("POST", `/jobs/${jid}/push-again`, changed);
+    assertEquals([status, await deliveries()], [422, []], JSON.stringify(changed));
+    assertStringIncludes(value.error.message, "jobs makes the jobs of webhooks itself");
+  }
+  const { status, value: { jid } } = await visitor().api("POST", "/jobs/w1/push-again", { args: [notice] });
+  assertEquals([status, await deliveries()], [201, [{ jid, name: "webhook:ops", args: [notice] }]]);
+});

@@ -61,6 +61,7 @@ export class Endpoints {
       perform: (job) => this.#perform(endpoint, job),
       options: { timeout: DEFAULT_ENDPOINT_TIMEOUT, ...endpoint.options },
       source: `http ${shownUrl(endpoint.url)}`,
+      isInternal: endpoint.format !== undefined,
     }));
   }
 

@@ -41,7 +41,8 @@ export interface ClientTools extends Tools {
   /** The author may be in another time zone. */
   readonly isRemote?: boolean;
   /**
-   * Returns the check of each push of an author who may not push any: it returns the push as the author may make it.
+   * Returns the check of each push of an author who may not push any, also of those that follow later, such as callbacks: it returns the
+   * push as the author may make it.
    *
    * @param requests the pushes of one request, unchecked
    */

@@ -54,8 +54,8 @@ export async function findBatch(
 }
 
 /** @throws {Refused} if the author may push some jobs alone: callbacks may be of other classes and queues */
-async function checkUnlimited({ bounds }: Pick<ClientTools, "bounds">): Promise<void> {
-  if (await bounds?.([{}]) === undefined) return;
+function checkUnlimited({ scope }: Tools): void {
+  if (scope?.classes === undefined && scope?.queues === undefined) return;
   throw new Refused(
     "forbidden",
     "A token that is limited to classes or queues has no batches: expected one without limits",
@@ -84,22 +84,33 @@ export const openBatch = action({
   status: ({ existed }) => existed ? 200 : 201,
   deed: (_, out) => out && !out.existed ? { target: `batch:${out.id}` } : undefined,
   run: async (tools: ClientTools, { document, key }) => {
-    await checkUnlimited(tools);
+    checkUnlimited(tools);
     const { client } = tools;
     const options = parseBatchOptions(document);
+    await checkPushes(tools, callbacksOf(options));
     const opening = key === undefined ? client.batches.open(options) : client.batches.openOnce(options, key, document);
     const { id, existed = false } = await (opening as Promise<{ readonly id: string; readonly existed?: boolean }>)
       .catch((cause) => {
         if (!(cause instanceof UsedId)) throw cause;
         throw new Refused("conflict", `Batch not opened: ${cause.message}`, { field: cause.field, cause });
       });
-    return { id, ...(existed ? { existed } : warningsOf(client, callbackClasses(options))) };
+    return { id, ...(existed ? { existed } : warningsOf(client, classesOf(callbacksOf(options)))) };
   },
 });
 
-/** Returns the classes of callbacks that were stored: as JSON has them, by name. */
-function callbackClasses(options: BatchOptions): string[] {
-  return BATCH_EVENTS.flatMap((event) => options[event] === undefined ? [] : [options[event].class as string]);
+/** Returns the callbacks: as JSON has them, with classes by name. */
+function callbacksOf(options: BatchOptions): JobRequest[] {
+  return BATCH_EVENTS.flatMap((event) => options[event] === undefined ? [] : [options[event] as JobRequest]);
+}
+
+/** Checks jobs that are pushed with a batch or a flow, or by its end. @throws {Refused} if one is outside of the author's bounds */
+async function checkPushes({ bounds }: Pick<ClientTools, "bounds">, jobs: readonly JobRequest[]): Promise<void> {
+  const within = await bounds?.(jobs);
+  if (within !== undefined) { for (const job of jobs) within(job); }
+}
+
+function classesOf(jobs: readonly JobRequest[]): string[] {
+  return jobs.map((job) => job.class);
 }
 
 /** Closes a batch; closing it again changes nothing. */
@@ -117,8 +128,8 @@ export const closeBatch = action({
   }),
   gives: object("", { closed: boolean(""), alreadyClosed: optional(boolean("it was closed before")) }),
   deed: ({ id, abandon }) => ({ target: `batch:${id}`, ...(abandon && { details: "abandoned" }) }),
-  run: async (tools: Tools & Pick<ClientTools, "bounds">, { id, abandon = false }) => {
-    await checkUnlimited(tools);
+  run: async (tools, { id, abandon = false }) => {
+    checkUnlimited(tools);
     await findBatch(tools, "batch", id);
     const as = abandon ? "abandoned" : "closed";
     const { done = false, closedAs } = await tools.store.batches.close(id, as) ?? {};
@@ -229,20 +240,20 @@ export const pushFlow = action({
   }),
   status: ({ existed }) => existed ? 200 : 201,
   deed: (_, out) => out && !out.existed ? { target: `flow:${out.id}` } : undefined,
-  run: async ({ client, isRemote }: ClientTools, { document, key, ...more }) => {
+  run: async (tools: ClientTools, { document, key, ...more }) => {
+    const { client, isRemote } = tools;
     const { name, nodes, options } = parseFlow(document);
     const jobs = Object.entries(nodes).map(([name, { job }]) => [name, job as JobRequest] as const);
     if (isRemote) { for (const [name, job] of jobs) requireZone(job.at, `nodes.${name}.at`); }
+    const pushes = [...jobs.map(([, job]) => job), ...callbacksOf(options)];
+    await checkPushes(tools, pushes);
     const pushed = client.flow(name, nodes, { ...(key !== undefined && { id: key }), ...options, ...more });
     const flow = await pushed.catch((cause) => {
       if (!(cause instanceof UsedId)) throw cause;
       throw new Refused("conflict", `Flow not stored: ${cause.message}`, { field: cause.field, cause });
     });
     if (flow.existed) return flow;
-    return {
-      ...flow,
-      ...warningsOf(client, [...jobs.map(([, job]) => job.class as string), ...callbackClasses(options)]),
-    };
+    return { ...flow, ...warningsOf(client, classesOf(pushes)) };
   },
 });
 

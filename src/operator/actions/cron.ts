@@ -80,6 +80,11 @@ function runJid(name: string, once: string): string {
   return createHash("sha256").update(JSON.stringify([name, once])).digest("hex").slice(0, 24);
 }
 
+/** Returns whether a run of an entry deletes the one before, if it hasn't ended. */
+export function replacesRuns(entry: unknown): boolean {
+  return (Object(entry) as Partial<CronEntryInput>).overlap === "replace";
+}
+
 const ENTRY = {
   rule: optional(text("cron expression: five fields, six with seconds first, or @daily and the like")),
   timezone: optional(text("time zone of the cron expression; default UTC")),
@@ -111,6 +116,7 @@ export const addCron = action({
   })),
   gives: object("", { ...WHEN.fields, replaced: optional(boolean("whether it replaced an entry of that name")) }),
   status: () => 201,
+  deletes: replacesRuns,
   deed: ({ name }, out) => ({
     target: String(name),
     ...(out && { details: out.when }),
@@ -137,6 +143,7 @@ export const editCron = action({
     object(ABOUT, { ...NAME, class: optional(text("")), ...ENTRY }),
   ),
   gives: WHEN,
+  deletes: replacesRuns,
   deed: ({ name }, out) => ({ target: name, ...(out && { details: out.when }) }),
   run: async ({ crontab, clock, mask }: ClientTools, { name, ...changed }) => {
     const before = entryInput(await definitionOf(crontab, name));

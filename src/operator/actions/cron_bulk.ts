@@ -9,6 +9,7 @@ import { type CronFilterWords as Filter, filterText } from "../../cron/describe.
 import { InvalidInput, list, object, optional } from "../shapes/shape.ts";
 import { any, boolean, integer, text } from "../shapes/values.ts";
 import { action, type AnyAction, type ClientTools, Refused } from "./action.ts";
+import { replacesRuns } from "./cron.ts";
 import { ruled } from "./inputs.ts";
 
 /** Maximum number of entries of one request. */
@@ -82,6 +83,7 @@ export const addCrons = action({
     },
   ),
   gives: COUNT,
+  deletes: ({ entries }) => entries.some(replacesRuns),
   deed: ({ entries }, out) => deedOf("cron add", `${entries.length} entries`, out),
   run: async ({ crontab }: ClientTools, { entries, replace = false }) => {
     try {

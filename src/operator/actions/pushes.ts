@@ -6,16 +6,20 @@
 import { BatchError } from "../../client/batch_errors.ts";
 import type { Client, PushResult } from "../../client/client.ts";
 import { UsedId } from "../../client/unique.ts";
+import { isInternalClass } from "../../job/internal_class.ts";
+import { JidMaker } from "../../job/jid.ts";
 import { parsePayload } from "../../job/job.ts";
+import { stringifyLossless } from "../../job/json.ts";
 import { jobOption, optionNames } from "../../job/option_names.ts";
 import { type JobRequest, LINK_FIELDS } from "../../job/payload.ts";
 import { fieldProblem, flatPush } from "../../job/push_fields.ts";
 import { BEGUN_FIELD } from "../../job/time.ts";
+import { WEBHOOK_QUEUE } from "../../job/webhook.ts";
 import { placeName } from "../../store/ops/job_sets.ts";
 import { pushJson } from "../../text/pushes.ts";
 import { InvalidInput, list, named, object, oneOf, optional } from "../shapes/shape.ts";
 import { any, boolean, number, parsed, text } from "../shapes/values.ts";
-import { action, type AnyAction, type ClientTools, Refused } from "./action.ts";
+import { action, type AnyAction, type ClientTools, Refused, type Tools } from "./action.ts";
 import { documented } from "./inputs.ts";
 import { readFinished } from "../query/jobs.ts";
 import { findEntries } from "./job_ids.ts";
@@ -217,15 +221,46 @@ export const pushAgain = action({
     const rest = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => !HISTORY_FIELDS.includes(field)));
     const args = changed.args === undefined ? before?.args : mask?.restore(changed.args, before?.args) ?? changed.args;
     // Without arguments, the client would push none. Those of an unreadable original are unknown.
-    const request = { class: "", queue: "default", ...rest, ...changed, args: args ?? null } as JobRequest;
+    const copy = { class: "", queue: "default", ...rest, ...changed, args: args ?? null } as JobRequest;
+    const request = { ...copy, ...await namedBy(tools, copy) };
     const isKept = original === undefined || original.place.in === "running";
     const from = `${before?.jid || "(unreadable)"} ${original ? `in ${placeName(original.place)}` : "that has ended"}`;
     note({ details: `${request.class}, ${isKept ? "copy of" : "in place of"} job ${from}` });
-    const pushed = await store(client, request);
+    const pushed = isInternalClass(before?.class) && isUnchanged(request, before!)
+      ? await deliverAgain(tools, request)
+      : await store(client, request);
     if (!isKept) await jobs.edit([original.ref], "delete");
     return { jid: pushed.jid, ...warningsOf(client, [request.class]) };
   },
 });
+
+/** Whether a copy has the class and the arguments of its original. */
+function isUnchanged(copy: JobRequest, original: Readonly<Record<string, unknown>>): boolean {
+  return copy.class === original["class"] && stringifyLossless(copy.args) === stringifyLossless(original["args"]);
+}
+
+/** Stores a copy of a delivery to a webhook: the same event. No client pushes any. */
+async function deliverAgain(
+  { store, clock }: Tools,
+  { id: _, ...copy }: JobRequest,
+): Promise<{ readonly jid: string }> {
+  const now = clock.now();
+  const jid = new JidMaker().next(now);
+  const queue = copy.queue ?? WEBHOOK_QUEUE;
+  const payload = stringifyLossless({ ...copy, jid, queue, created_at: now / 1_000 })!;
+  await store.jobs.enqueue([{ jid, queue, payload }]);
+  return { jid };
+}
+
+/** Returns the `id` of a copy as its author may name it. The other fields are those of the original, in its queue. */
+async function namedBy(
+  { bounds }: Pick<ClientTools, "bounds">,
+  { class: name, queue = "default", id }: JobRequest,
+): Promise<Pick<JobRequest, "id">> {
+  if (id === undefined) return {};
+  const named = { class: name, args: [], queue, id };
+  return { id: (await bounds?.([named]))?.(named)["id"] ?? id };
+}
 
 /**
  * Returns the payload of an ended job from its record, without its batch and its end.

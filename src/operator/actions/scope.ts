@@ -1,10 +1,16 @@
 /**
- * The bounds of an author: queues, keys of signals, and whether it may delete. An action states how they apply to it. Without that
- * statement, an author that is limited to queues or keys may not use it.
+ * The bounds of an author: classes, queues, keys of signals, and whether it may delete. They hold for effects, whatever causes them:
+ *
+ *  1. An action states its effects (`deletes`, `within`). Without that statement, an author that is limited to queues or keys may not
+ *     use it.
+ *  2. Each push is checked with the options of its class, whether it happens now or later: a job, a node, a callback, a child, a
+ *     member (`web/auth/push_scope.ts`).
+ *  3. A worker ends jobs in any way, so that only an author that may do so performs any ({@linkcode checkPerforms}).
  *
  * @module
  */
 import { parsePayload } from "../../job/job.ts";
+import { replacingOption } from "../../job/push_keys.ts";
 import type { Store } from "../../store/admin/store.ts";
 import type { Entry } from "../../store/port/entries.ts";
 import { compileGlob } from "../query/filter.ts";
@@ -16,7 +22,7 @@ export interface Scope {
   readonly classes?: readonly string[];
   /** The queues in which it may act, or to which it may push. */
   readonly queues?: readonly string[];
-  /** The keys of signals that it may send; `*` stands for any characters. */
+  /** The keys of signals that it may send, or that its jobs may wait for; `*` stands for any characters. */
   readonly keys?: readonly string[];
   /** False: it may not delete jobs, nor results of steps. */
   readonly deletes?: false;
@@ -40,7 +46,7 @@ export function checkScope<In>(
 ): void {
   if (scope === undefined) return;
   if (scope.deletes === false && deletes?.(given)) {
-    throw forbidden(`Your role deletes nothing (delete=no): "${name}" is refused; expected retry, kill, move or pause`);
+    throw deletesNothing(`"${name}" is refused; expected retry, kill, move or pause`);
   }
   const within = withinOf?.(given);
   if (within === "signal") return checkKey(scope, (given as { readonly key: string }).key);
@@ -50,6 +56,50 @@ export function checkScope<In>(
     throw forbidden(`Your role is limited to ${queuesText(queues)}: "${name}" acts on more than that`);
   }
   for (const queue of within) checkQueueScope(scope, queue);
+}
+
+/**
+ * Refuses a push that would take the place of a job that waits: its arguments would be lost.
+ *
+ * @param fields the push with the options of its class
+ * @throws {Refused}
+ */
+export function checkReplaces(scope: Scope | undefined, fields: Readonly<Record<string, unknown>>): void {
+  const option = scope?.deletes === false ? replacingOption(fields) : undefined;
+  if (option === undefined) return;
+  const expected = option === "debounce" ? '"debounce": false' : '"on_duplicate": "keep"';
+  throw deletesNothing(`"${option}" may replace a job that waits; expected ${expected}`, option);
+}
+
+/**
+ * Refuses a worker's requests to an author that isn't one: a worker drops jobs, ends and postpones them.
+ *
+ * @throws {Refused}
+ */
+export function checkPerforms({ role, scope }: { readonly role: string; readonly scope?: Scope }): void {
+  if (role !== "operator" || scope === undefined) return;
+  throw forbidden(
+    "Your role (operator, with limits) performs no jobs, because a worker may end them in any way; " +
+      "a worker needs a token of the role work: jobs web --new-token NAME --role work",
+  );
+}
+
+/**
+ * Refuses a wait for a signal that may be meant for others: it would consume it. An author with limits has the keys that it lists, and
+ * those that begin with its name.
+ *
+ * @throws {Refused}
+ */
+export function checkWait({ name, scope }: { readonly name: string; readonly scope?: Scope }, key: string): void {
+  if (scope === undefined || key.startsWith(`${name}:`) || scope.keys?.some((pattern) => compileGlob(pattern)(key))) {
+    return;
+  }
+  const listed = scope.keys === undefined ? "" : `${scope.keys.join(", ")}, or `;
+  const cure = scope.keys === undefined ? "; keys of others are added to the role as key=order:*" : "";
+  throw forbidden(
+    `Signal "${key.slice(0, 80)}" is outside of your role; expected ${listed}a key that begins with "${name}:"${cure}`,
+    "options.key",
+  );
 }
 
 /** @throws {Refused} if the queue is outside of the scope */
@@ -100,6 +150,10 @@ export async function checkJid(
   jid: string,
 ): Promise<void> {
   if (scope?.queues !== undefined) checkEntries(scope, await store.jobs.find([jid]));
+}
+
+function deletesNothing(why: string, field?: string): Refused {
+  return forbidden(`Your role deletes nothing (delete=no): ${why}`, field);
 }
 
 function queuesText(queues: readonly string[]): string {

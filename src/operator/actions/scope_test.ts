@@ -1,17 +1,24 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import type { Place } from "../../store/port/entries.ts";
 import { Refused } from "./action.ts";
-import { checkScope, inKeys } from "./scope.ts";
+import { checkScope, inKeys, outsideText } from "./scope.ts";
 import { ACTIONS } from "./table.ts";
 
 /** An input of any action. */
-const GIVEN = { name: "mail", key: "order:1", action: "delete" };
+const GIVEN = {
+  ...{ name: "mail", key: "order:1", action: "delete" },
+  ...{ overlap: "replace", entries: [{ overlap: "replace" }] },
+};
 const pathsOf = (fits: (one: typeof ACTIONS[number]) => unknown) => ACTIONS.filter(fits).map(({ path }) => path).sort();
 
 Deno.test("each action that deletes says so", () => {
   assertEquals(pathsOf(({ deletes }) => deletes?.(GIVEN)), [
     "/actions",
     "/batches/{id}/cancel",
+    "/cron",
+    "/cron-bulk/add",
     "/cron-bulk/remove",
+    "/cron/{name}/edit",
     "/cron/{name}/remove",
     "/flows/{id}/cancel",
     "/jobs/{jid}/cancel",
@@ -50,4 +57,21 @@ Deno.test("a signal's key is within the patterns of the scope; an author limited
   assertEquals(inKeys({ keys: ["order:*", "x"] }, "xy"), false);
   assertEquals(inKeys({ queues: ["mail"] }, "order:1"), false);
   assertEquals(inKeys({ deletes: false }, "order:1"), true);
+});
+
+Deno.test("a job is outside of a scope by its queue, and an unreadable one outside of a queue is outside of every scope", () => {
+  const outside = (queues: readonly string[], place: Place, payload: string) =>
+    outsideText({ queues }, { ref: "r", place, payload }) !== undefined;
+  const mail = '{"class":"Mail","args":[],"jid":"a","queue":"mail"}';
+  const bare = '{"class":"Mail","args":[],"jid":"a"}';
+  const dead: Place = { in: "dead" };
+  assertEquals([outside(["mail"], dead, mail), outside(["low"], dead, mail)], [false, true]);
+  assertEquals([outside(["default"], dead, bare), outside(["mail"], dead, bare)], [false, true]);
+  for (const payload of ["", "{", "[]", '{"class":"Mail","queue":"default"', '{"queue":"default"}']) {
+    for (const place of ["scheduled", "retry", "dead"] as const) {
+      assertEquals(outside(["default"], { in: place }, payload), true, `${payload} in ${place}`);
+    }
+    assertEquals(outside(["mail"], { in: "queue", queue: "mail" }, payload), false);
+    assertEquals(outside(["default"], { in: "queue", queue: "mail" }, payload), true);
+  }
 });

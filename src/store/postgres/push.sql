@@ -26,6 +26,19 @@ BEGIN
   END IF;
 END $$;
 
+-- Whether only this program makes jobs of a class: `job/internal_class.ts`.
+CREATE OR REPLACE FUNCTION is_internal(class text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT coalesce(starts_with(class, 'webhook:'), false) $$;
+CREATE OR REPLACE FUNCTION public_class_expected() RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'a class that doesn''t begin with "webhook:": jobs makes the jobs of webhooks itself' $$;
+
+-- Returns the class whose handler performs a payload: under a wrapper, the wrapped class.
+CREATE OR REPLACE FUNCTION performed_class(payload json) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(
+    CASE json_typeof(payload -> 'wrapped') WHEN 'string' THEN nullif(payload ->> 'wrapped', '') END,
+    CASE WHEN payload ->> 'class' IN ('Sidekiq::ActiveJob::Wrapper', 'ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper')
+      AND json_typeof(payload #> '{args,0,job_class}') = 'string' THEN nullif(payload #>> '{args,0,job_class}', '') END,
+    payload ->> 'class') $$;
+
 -- Checks a push and adds the options of its class. Returns a job as `enqueue_checked` takes it.
 CREATE OR REPLACE FUNCTION build_push(request json, now bigint) RETURNS json LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -118,12 +131,18 @@ BEGIN
   END IF;
   IF f ? 'within' AND NOT f ? 'id' THEN PERFORM refuse('within', f ->> 'within', '"id" with it'); END IF;
 
+  FOR field IN SELECT key, json_text(request -> key) AS value FROM unnest(ARRAY['class', 'wrapped', 'display_class']) AS key LOOP
+    IF is_internal((field.value)::json #>> '{}') THEN PERFORM refuse(field.key, field.value, public_class_expected()); END IF;
+  END LOOP;
   args := coalesce(json_text(request -> 'args'), '[]');
   IF args NOT LIKE '[%' THEN PERFORM refuse('args', args, 'an array of the handler''s arguments'); END IF;
   IF json_array_length(args::json) > 10000 THEN
     PERFORM refuse('args.length', json_array_length(args::json)::text, 'at most 10000 arguments; pass one list');
   END IF;
   PERFORM value_text(args::json, 'args');
+  IF is_internal(performed_class(json_build_object('class', class, 'args', args::json))) THEN
+    PERFORM refuse('args', (args::json #> '{0,job_class}')::text, public_class_expected());
+  END IF;
   jid := coalesce((f ->> 'jid')::json #>> '{}', lpad(to_hex(now), 11, '0') || substr(md5(gen_random_uuid()::text), 1, 13));
   payload := '{"class":' || to_json(class) || ',"args":' || args || ',"jid":"' || jid || '",' || tail || ',"created_at":'
     || wire_time(coalesce(CASE WHEN created::numeric > 100000000000 THEN created::numeric ELSE created::numeric * 1000 END, now)::double precision, 7)
@@ -243,11 +262,40 @@ CREATE OR REPLACE FUNCTION link_fields() RETURNS text[] LANGUAGE sql IMMUTABLE A
     'failed_at', 'retried_at', 'discarded_at', 'no_handler_since', 'rescues', 'suspected', 'begun', 'error_class', 'error_message',
     'error_causes', 'error_backtrace', 'error_output', 'errors'] $$;
 
+-- Checks a job that a client has built as the client does. The bound of its size is the largest that a client may be configured with.
+CREATE OR REPLACE FUNCTION check_built(job json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  payload json;
+  name text;
+BEGIN
+  IF octet_length(job ->> 'payload') > 536870912 THEN
+    PERFORM refuse('payload', octet_length(job ->> 'payload')::text, 'at most 536870912 bytes; store the data elsewhere and push a reference');
+  END IF;
+  payload := without_nul(job ->> 'payload');
+  IF json_typeof(payload) IS DISTINCT FROM 'object' OR json_typeof(payload -> 'class') IS DISTINCT FROM 'string'
+    OR json_typeof(payload -> 'args') IS DISTINCT FROM 'array' THEN
+    PERFORM refuse('payload', json_text(payload), 'an object with class and args');
+  END IF;
+  PERFORM option_text(key, coalesce(json_text(job -> key), 'null')) FROM unnest(ARRAY['queue', 'jid']) AS key;
+  FOREACH name IN ARRAY ARRAY['queue', 'jid'] LOOP
+    IF payload ->> name IS DISTINCT FROM job ->> name THEN
+      PERFORM refuse('payload.' || name, coalesce(json_text(payload -> name), 'undefined'), json_text(job -> name)); END IF;
+  END LOOP;
+  name := job ->> 'group';
+  IF name IS NOT NULL AND name NOT IN ('|high', '|low') AND is_group(name) IS NOT TRUE THEN
+    PERFORM refuse('group', json_text(job -> 'group'), 'a text of 1 to 256 bytes that doesn''t begin with |');
+  END IF;
+  IF is_internal(payload ->> 'class') OR is_internal(payload ->> 'display_class') OR is_internal(performed_class(payload)) THEN
+    PERFORM refuse('class', to_json(performed_class(payload))::text, public_class_expected());
+  END IF;
+END $$;
+
 -- Stores jobs that a client has built, in the transaction of an application, or for a user that may only push. See `enqueue_checked`.
 CREATE OR REPLACE FUNCTION push_built(jobs text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   written text;
 BEGIN
+  PERFORM check_built(job) FROM json_array_elements(jobs::json) AS job;
   SELECT key INTO written FROM json_array_elements(jobs::json) AS job, LATERAL json_object_keys(without_nul(job ->> 'payload')::json) AS key
     WHERE key = ANY (link_fields()) AND NOT (key = 'batch_counted' AND job -> 'batch' IS NOT NULL) LIMIT 1;
   IF written IS NOT NULL THEN

@@ -4,15 +4,14 @@
  *
  * @module
  */
-import type { JobRequest } from "../../client/client.ts";
 import type { HandlerOptions } from "../../handlers/handler.ts";
 import { meantOption } from "../../job/option_names.ts";
 import { HandlerError } from "../../handlers/registry.ts";
 import { chunkText } from "../../handlers/stream_writer.ts";
 import { suspicionLevel } from "../../job/suspicion.ts";
 import { Refused } from "../../operator/actions/action.ts";
-import { checkQueueScope } from "../../operator/actions/scope.ts";
-import { object, schemaOf, type Shape, type TypeOf } from "../../operator/shapes/shape.ts";
+import { checkPerforms } from "../../operator/actions/scope.ts";
+import { object, schemaOf, type Shape } from "../../operator/shapes/shape.ts";
 import type { Gateway } from "../../remote/gateway.ts";
 import {
   ForeignWorker,
@@ -21,15 +20,13 @@ import {
   TooManyWorkers,
   UnknownWorker,
 } from "../../remote/refusals.ts";
-import type { UseRequest } from "../../remote/remote_step.ts";
 import type { RemoteWorker } from "../../remote/remote_worker.ts";
 import type { Visitor } from "../auth/gate.ts";
-import { pushBounds } from "../auth/push_scope.ts";
 import { HttpError } from "../http/body.ts";
-import { foreignClasses, queueOfClass } from "../../store/ops/declared_classes.ts";
 import type { Services } from "../services.ts";
 import { objectOf } from "./json.ts";
 import type { ApiRoute } from "./route.ts";
+import { checkNewQueues, checkOwnClasses, permitted, queuesWithin } from "./work_scope.ts";
 import * as shapes from "./work_shapes.ts";
 
 /** The routes. */
@@ -57,6 +54,7 @@ export const workRoutes: readonly ApiRoute[] = [
       checkOptions(classes);
       const queues = queuesWithin(visitor, classes, request.queues);
       const within = visitor.scope?.classes === undefined ? visitor.scope?.queues : undefined;
+      await checkNewQueues(services, visitor, classes);
       // A worker that continues keeps its jobs. Its options don't replace those of others.
       if (within !== undefined && request.running === undefined) {
         await checkOwnClasses(services, within, Object.keys(classes));
@@ -180,9 +178,11 @@ function route<T, A>({ takes, gives, run, ...rest }: WorkRoute<T, A>): ApiRoute 
     answer: schemaOf(gives),
     run: async (c, services) => {
       if (services.gateway === undefined) throw new HttpError(404, "This server has no workers of other programs");
+      const visitor = c.get("visitor");
+      checkPerforms(visitor);
       const given = takes.read(await objectOf(c, services));
       const gateway = await services.gateway().catch(refuse);
-      const more = { services, gateway, visitor: c.get("visitor"), signal: c.req.raw.signal };
+      const more = { services, gateway, visitor, signal: c.req.raw.signal };
       return { value: await run(given, more) };
     },
   };
@@ -197,19 +197,6 @@ function refuse(error: unknown): never {
   if (error instanceof ForeignWorker) throw new Refused("forbidden", error.message, { field: "nonce" });
   if (error instanceof LateRegistration) throw new HttpError(409, error.message, "registration");
   throw error;
-}
-
-/** Returns a request for a step. A push in it is bounded by the role as any push. */
-async function permitted(
-  given: Pick<TypeOf<typeof shapes.stepShape>, "kind" | "name" | "options" | "class" | "args">,
-  { services, visitor }: More,
-): Promise<UseRequest> {
-  if (given.kind !== "child" && given.kind !== "member") return given as UseRequest;
-  const { class: name = "", args = [], options: asked = {} } = given;
-  const request = { ...asked, class: name, args } as JobRequest;
-  const within = await pushBounds(services, visitor, [request]) ?? ((request) => request);
-  const { class: _, args: __, ...options } = within(request);
-  return { ...given, class: name, args, options } as UseRequest;
 }
 
 /** The error of a request for a job that the worker doesn't run. */
@@ -285,57 +272,4 @@ function checkOptions(classes: Readonly<Record<string, HandlerOptions>>): void {
       });
     }
   }
-}
-
-/**
- * Returns the queues to take from; none: `default`, and those of the classes. A role that is limited to queues takes from `default` only if
- * that is one of them, and registers no class that would be pushed to another one.
- *
- * @throws {Refused} if a class or a queue is outside of the scope of the role
- */
-function queuesWithin(
-  { scope }: Visitor,
-  classes: Readonly<Record<string, HandlerOptions>>,
-  queues: readonly string[] = [],
-): readonly string[] {
-  const other = Object.keys(classes).find((name) => scope?.classes?.includes(name) === false);
-  if (other !== undefined) {
-    const expected = scope!.classes!.join(", ");
-    throw new Refused("forbidden", `Class "${other.slice(0, 80)}" is outside of your role; expected ${expected}`, {
-      field: "classes",
-    });
-  }
-  if (scope?.queues === undefined) return queues;
-  for (const queue of queues) checkQueueScope(scope, queue, "queues");
-  const isNamed = queues.length > 0;
-  const options = Object.values(classes);
-  // A push of a class without a queue goes to `default`, with the options of the class. A role that lists the class may set those.
-  const unnamed = isNamed && scope.classes !== undefined ? [] : ["default"];
-  const ofClasses = options.flatMap(({ queue }) => queue === undefined ? unnamed : [String(queue)]);
-  // Failed jobs of a class go to its queue for retries.
-  const retried = options.flatMap(({ retry_queue: queue }) => queue === undefined ? [] : [String(queue)]);
-  for (const queue of [...ofClasses, ...retried]) checkQueueScope(scope, queue, "classes");
-  return isNamed ? queues : [...new Set(ofClasses)];
-}
-
-/**
- * Checks the classes of a role that is limited to queues, and not to classes: their options hold for each push of the class, whatever
- * its queue.
- *
- * @throws {Refused} if others have registered a class for another queue
- */
-async function checkOwnClasses(
-  { store }: Services,
-  queues: readonly string[],
-  names: readonly string[],
-): Promise<void> {
-  const foreign = foreignClasses(await store.classes.read(names), queues)[0];
-  if (foreign === undefined) return;
-  const name = foreign.name.slice(0, 80);
-  throw new Refused(
-    "forbidden",
-    `Class "${name}" is registered for queue "${queueOfClass(foreign.options)}", which is outside of your role; ` +
-      `expected ${queues.join(", ")}, or a role that lists the class: work(class=${name},queue=${queues.join("|")})`,
-    { field: "classes" },
-  );
 }

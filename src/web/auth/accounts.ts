@@ -178,7 +178,7 @@ const SCOPES: Readonly<Record<Role, { readonly kinds: readonly string[]; readonl
   operator: { kinds: ["queue", "key", "delete"], example: "queue=mail|low,key=order:*,delete=no" },
   push: { kinds: ["class", "queue"], example: "class=Mail|Report,queue=low" },
   signal: { kinds: ["key"], example: "key=order:*|refund:*" },
-  work: { kinds: ["class", "queue"], example: "class=Report|Mail,queue=reports" },
+  work: { kinds: ["class", "queue", "key"], example: "class=Report|Mail,queue=reports,key=order:*" },
 };
 const LISTS: Readonly<Record<string, "classes" | "queues" | "keys">> = {
   class: "classes",

@@ -1,18 +1,20 @@
 /**
- * The fields of a push that a token limited to classes or queues may set. The scope names classes and queues, and each other
- * field that addresses something by name stays within them: otherwise a token for `Mail` could hold the lock of `Report`,
- * answer for its pushes, or delete its steps.
+ * The pushes of an author with limits.
+ *
+ *  1. A scope names classes and queues, and each other field that addresses something by name stays within them: otherwise a token
+ *     for `Mail` could hold the lock of `Report`, answer for its pushes, or delete its steps.
+ *  2. An author that deletes nothing replaces nothing, either, be it by an option of the push or of its class.
  *
  * @module
  */
 import { createHash } from "node:crypto";
 import { performedClass } from "../../job/job.ts";
 import type { OptionsOn } from "../../job/options.ts";
-import type { JobRequest } from "../../job/payload.ts";
+import { type ClassOptions, type JobRequest, merge } from "../../job/payload.ts";
 import { isLockKey } from "../../job/push_keys.ts";
 import { Refused } from "../../operator/actions/action.ts";
 import type { Services } from "../services.ts";
-import type { Scope } from "../../operator/actions/scope.ts";
+import { checkReplaces, type Scope } from "../../operator/actions/scope.ts";
 import type { Visitor } from "./gate.ts";
 
 /**
@@ -76,6 +78,8 @@ export interface ScopedToken {
   readonly scope: Scope;
   /** The queues that it may push to without a list of queues in its scope. */
   readonly queues: ReadonlySet<string>;
+  /** The options of the classes that it pushes. Default: none. */
+  readonly options?: ReadonlyMap<string, ClassOptions>;
 }
 
 const WHY_NEVER: Readonly<Record<string, string>> = {
@@ -90,9 +94,19 @@ const MAX_ID_CHARS = 200;
  *
  * @throws {Refused} if it is outside of the scope
  */
-export function withinScope(request: JobRequest, { name, scope, queues }: ScopedToken): JobRequest {
+export function withinScope(request: JobRequest, token: ScopedToken): JobRequest {
+  const { name, scope, queues, options } = token;
   const { classes, queues: listed } = scope;
-  if (classes !== undefined && !classes.includes(performedClass(request))) {
+  const merged = merge(request, options?.get(request.class) ?? {});
+  checkReplaces(scope, merged);
+  if (isLockKey(request.unique_key)) {
+    throw forbidden(
+      "A role with limits may not name a lock of the store: expected a text of another form",
+      "unique_key",
+    );
+  }
+  if (!isNamed(scope)) return request;
+  if (classes !== undefined && !classes.includes(performedClass(merged))) {
     throw forbidden(`This token may push only ${classes.join(", ")}`, "class");
   }
   // The class's options could choose another queue.
@@ -130,6 +144,11 @@ function forbidden(message: string, field: string): Refused {
   return new Refused("forbidden", message, { field });
 }
 
+/** Whether a scope names the classes or queues of pushes. */
+function isNamed({ classes, queues }: Scope): boolean {
+  return classes !== undefined || queues !== undefined;
+}
+
 /** Returns the queues that pushes name. They aren't checked yet. */
 function queuesIn(requests: readonly unknown[]): string[] {
   const names = requests.flatMap((request) => {
@@ -145,20 +164,34 @@ function queuesIn(requests: readonly unknown[]): string[] {
  * @param requests the jobs of one request: a limited token can't evade its rate by lists
  */
 export async function pushBounds(
-  { queues: known, tokens }: Pick<Services, "queues" | "tokens">,
-  { name, scope }: Visitor,
+  { queues: known, tokens, client }: Pick<Services, "queues" | "tokens" | "client">,
+  { name, scope }: Pick<Visitor, "name" | "scope">,
   requests: readonly unknown[],
 ): Promise<((request: JobRequest) => JobRequest) | undefined> {
-  if (scope?.classes === undefined && scope?.queues === undefined) return undefined;
-  tokens.spend(name, requests.length - 1);
+  if (scope === undefined || !isNamed(scope) && scope.deletes !== false) return undefined;
   const { classes, queues } = scope;
-  const token = {
+  if (isNamed(scope)) tokens.spend(name, Math.max(0, requests.length - 1));
+  const needsQueues = isNamed(scope) && queues === undefined;
+  const token: ScopedToken = {
     name,
     scope,
-    queues: queues === undefined ? await known.of(classes ?? [], queuesIn(requests)) : new Set<string>(),
+    queues: needsQueues ? await known.of(classes ?? [], queuesIn(requests)) : new Set<string>(),
+    options: await optionsIn(client, requests),
   };
   return (request) =>
     typeof request === "object" && request !== null && !Array.isArray(request) ? withinScope(request, token) : request;
+}
+
+/** Returns the options of the classes that pushes name. */
+async function optionsIn(
+  client: Services["client"],
+  requests: readonly unknown[],
+): Promise<ReadonlyMap<string, ClassOptions>> {
+  const names = new Set(requests.map((request) => (Object(request) as Record<string, unknown>)["class"]));
+  const read = [...names].filter((name) => typeof name === "string").map(async (name) =>
+    [name, await client.optionsOf(name)] as const
+  );
+  return new Map(await Promise.all(read));
 }
 
 /** Returns a name that no other token has: names of tokens contain no colon. */
