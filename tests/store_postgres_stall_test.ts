@@ -6,7 +6,8 @@
 import { assertEquals } from "@std/assert";
 import driver from "postgres";
 import { openStore, type Store } from "../src/mod.ts";
-import { job, register, takeUpTo } from "./store_contract/jobs.ts";
+import { HOUR_MS, jid, job, register, takeUpTo } from "./store_contract/jobs.ts";
+import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
 
 const WORKER = "host:1:aaaaaaaaaaaa";
@@ -84,4 +85,65 @@ Deno.test("an older version that starts leaves the functions of a newer one as t
   await (await openStore(url))[Symbol.asyncDispose]();
   const there = "SELECT functions, prosrc FROM jobs.meta, pg_proc WHERE proname = 'all_paused'";
   assertEquals(await postgres.sql(there, name), "1000000|SELECT false AS newer");
+});
+
+const UNIQUE = { key: "k", ttlMs: HOUR_MS };
+
+/** Waits until this many sessions of the database wait for a lock. */
+async function waiting(name: string, count: number): Promise<void> {
+  const sessions =
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  await until(async () => Number(await postgres.sql(sessions, name)) === count, `${count} sessions wait`);
+}
+
+Deno.test("a push that is refused in an open transaction locks nothing", async () => {
+  await using t = await place();
+  const { store } = t;
+  await register(store, WORKER);
+  const started = { ...job(2), payload: job(2).payload.replace("{", `{"unique_key":"s","unique_until":"start",`) };
+  await store.jobs.enqueue([job(1, { unique: UNIQUE }), { ...started, unique: { key: "s", ttlMs: HOUR_MS } }]);
+  await store.jobs.enqueue([job(3, { once: { key: "o", ttlMs: HOUR_MS } })]);
+  const pushes = JSON.stringify([
+    job(11, { unique: UNIQUE }),
+    job(12, { unique: { key: "s", ttlMs: HOUR_MS } }),
+    job(13, { once: { key: "o", ttlMs: HOUR_MS } }),
+    job(14, { once: { key: "own", ttlMs: HOUR_MS }, unique: UNIQUE }),
+  ]);
+  const open = await t.begin(`SELECT push_built('${pushes}')`);
+  const locks = `SELECT count(*) FROM pg_locks WHERE pid = ${open.pid} AND locktype = 'advisory'`;
+  assertEquals(await postgres.sql(locks), "0");
+  // The holders start and end, and the keys are taken again.
+  const leases = await takeUpTo(store, WORKER, 3);
+  assertEquals(leases.length, 3);
+  await store.jobs.settle(
+    WORKER,
+    leases.map(({ token }, i) => ({ kind: "ack", token, jid: jid(i + 1), ...(i === 0 && { unlock: "k" }) })),
+  );
+  const again = await store.jobs.enqueue([
+    job(21, { unique: UNIQUE }),
+    job(22, { unique: { key: "s", ttlMs: HOUR_MS } }),
+    job(23, { once: { key: "o", ttlMs: HOUR_MS } }),
+  ]);
+  assertEquals(again.map(({ kind }) => kind), ["stored", "stored", "existing"]);
+});
+
+Deno.test("calls with the same keys in another order don't wait for each other in a circle, and store in the order of the call", async () => {
+  await using t = await place();
+  const { store, name } = t;
+  const of = (from: number, keys: readonly string[]) =>
+    keys.map((key, i) => job(from + i, { unique: { key, ttlMs: HOUR_MS } }));
+  const holder = await t.begin(
+    `SELECT push_built('${JSON.stringify([job(1, { unique: { key: "b", ttlMs: HOUR_MS }, queue: "other" })])}')`,
+  );
+  await store.jobs.enqueue([job(2)]);
+  const calls = [store.jobs.enqueue(of(10, ["a", "b", "c"]))];
+  await waiting(name, 1);
+  calls.push(store.jobs.enqueue(of(20, ["c", "b", "a", "d"])));
+  await waiting(name, 2);
+  await holder.end("ROLLBACK");
+  const [first, second] = await Promise.all(calls);
+  assertEquals(first!.map(({ kind }) => kind), ["stored", "stored", "stored"]);
+  assertEquals(second!.map(({ kind }) => kind), ["duplicate", "duplicate", "duplicate", "stored"]);
+  const { entries } = await store.admin.page({ in: "queue", queue: "default" });
+  assertEquals(entries.map(({ payload }) => JSON.parse(payload).jid), [2, 10, 11, 12, 23].map(jid));
 });

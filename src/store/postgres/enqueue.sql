@@ -1,5 +1,6 @@
 -- Stores jobs that keys, batches, throttles or debounces decide about: `JobStore.enqueue`, with the port's names, as JSON.
--- The locks of keys and batches last until the transaction ends, which may be an application's.
+-- The locks of keys and batches last until the transaction ends, which may be an application's. So a push that a unique lock or a once
+-- key refuses locks nothing. The rows of accepted ones decide by themselves: a name in shared memory for each would fill that.
 --
 -- No statement reads a key before it writes it, if it can do without: two SERIALIZABLE transactions would conflict over the page of an
 -- index. In such a transaction and in a REPEATABLE READ one, a key that another one has changed since raises 40001.
@@ -113,6 +114,39 @@ BEGIN
   RETURN NULL;
 END $$;
 
+-- Takes a unique lock. Returns the job that has it, of which nothing is locked; null if it was taken.
+CREATE OR REPLACE FUNCTION take_unique(wanted text, of_jid text, until bigint, now bigint) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  there record;
+BEGIN
+  LOOP
+    INSERT INTO unique_lock (key, jid, expires) VALUES (wanted, of_jid, until) ON CONFLICT (key) DO NOTHING;
+    IF FOUND THEN RETURN NULL; END IF;
+    SELECT jid, expires INTO there FROM unique_lock WHERE key = wanted;
+    IF there.expires > now THEN RETURN there.jid; END IF;
+    UPDATE unique_lock SET jid = of_jid, expires = until WHERE key = wanted AND expires <= now;
+    IF FOUND THEN RETURN NULL; END IF;
+  END LOOP;
+END $$;
+
+-- Takes a once key. Returns the push that has it, of which nothing is locked; null if it was taken.
+CREATE OR REPLACE FUNCTION take_once(once json, of_jid text, now bigint) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  wanted text := once ->> 'key';
+  until bigint := round(now + (once ->> 'ttlMs')::double precision);
+  print text := coalesce(once ->> 'fingerprint', '');
+  there record;
+BEGIN
+  LOOP
+    INSERT INTO once_key (key, jid, expires, fingerprint) VALUES (wanted, of_jid, until, print) ON CONFLICT (key) DO NOTHING;
+    IF FOUND THEN RETURN NULL; END IF;
+    SELECT jid, expires, fingerprint INTO there FROM once_key WHERE key = wanted;
+    IF there.expires > now THEN RETURN existing(there.jid, there.fingerprint, once); END IF;
+    UPDATE once_key SET jid = of_jid, expires = until, fingerprint = print WHERE key = wanted AND expires <= now;
+    IF FOUND THEN RETURN NULL; END IF;
+  END LOOP;
+END $$;
+
 -- Stores jobs, and returns the result of each.
 CREATE OR REPLACE FUNCTION enqueue_checked(ahead bigint, wire integer, jobs json) RETURNS json
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -133,16 +167,26 @@ DECLARE
   batches text[] := '{}';
   ats double precision[] := '{}';
   counted text[] := '{}';
-  is_new boolean;
+  places integer[] := '{}';
+  locked text[];
+  known json;
+  in_order boolean;
 BEGIN
-  PERFORM lock_names(ARRAY(
+  locked := ARRAY(
     SELECT part.kind || ':' || (part.value ->> CASE part.kind WHEN 'batch' THEN 'id' ELSE 'key' END)
     FROM json_array_elements(jobs) AS given (job), LATERAL json_each(given.job) AS part (kind, value)
-    WHERE part.kind IN ('unique', 'once', 'throttle', 'debounce', 'batch')));
+    WHERE part.kind IN ('throttle', 'debounce', 'batch') OR part.kind = 'unique' AND (part.value ->> 'replace') = 'true');
+  PERFORM lock_names(locked);
   now := now_ms(ahead);
+  -- By their keys, which all calls take in one order, unless a job's place in the call decides about more than one.
+  in_order := NOT EXISTS (SELECT 1 FROM unnest(locked) AS name WHERE name NOT LIKE 'batch:%') AND NOT EXISTS (
+    SELECT 1 FROM json_to_recordset(jobs) AS given ("unique" json, once json) WHERE "unique" IS NOT NULL AND once IS NOT NULL);
   FOR one IN
-    SELECT queue || coalesce('|' || "group", '') AS name, given.* FROM json_to_recordset(jobs) AS given (jid text, queue text, "group" text,
-      payload text, at double precision, "delayMs" double precision, "unique" json, once json, throttle json, debounce json, batch json)
+    SELECT queue || coalesce('|' || "group", '') AS name, given.* FROM ROWS FROM (json_to_recordset(jobs) AS (jid text, queue text,
+      "group" text, payload text, at double precision, "delayMs" double precision, "unique" json, once json, throttle json,
+      debounce json, batch json)) WITH ORDINALITY AS given (jid, queue, "group", payload, at, "delayMs", "unique", once, throttle,
+      debounce, batch, place)
+    ORDER BY CASE WHEN in_order THEN coalesce('u' || ("unique" ->> 'key'), 'o' || (once ->> 'key')) COLLATE "C" END, place
   LOOP
     due := coalesce(now + one."delayMs", one.at);
     IF due <= now THEN due := NULL; END IF;
@@ -152,7 +196,7 @@ BEGIN
     IF one.once IS NOT NULL AND (one."unique" IS NOT NULL OR one.batch IS NOT NULL OR one.throttle IS NOT NULL) THEN
       SELECT jid, fingerprint INTO seen FROM once_key WHERE key = one.once ->> 'key' AND expires > now;
       IF FOUND THEN
-        results := results || existing(seen.jid, seen.fingerprint, one.once);
+        results[one.place] := existing(seen.jid, seen.fingerprint, one.once);
         CONTINUE;
       END IF;
     END IF;
@@ -163,7 +207,7 @@ BEGIN
         reason := batch_refusal(one.batch ->> 'id', one.batch -> 'by');
       END IF;
       IF reason IS NOT NULL THEN
-        results := results || json_build_object('kind', 'refused', 'batch', reason);
+        results[one.place] := json_build_object('kind', 'refused', 'batch', reason);
         CONTINUE;
       END IF;
     END IF;
@@ -173,32 +217,27 @@ BEGIN
       SELECT jid, at INTO seen FROM throttled WHERE key = one.throttle ->> 'key' AND at > now - (one.throttle ->> 'perMs')::double precision
         ORDER BY at DESC, id DESC LIMIT 1 OFFSET (one.throttle ->> 'count')::bigint - 1;
       IF FOUND THEN
-        results := results || json_build_object('kind', 'throttled', 'by', seen.jid,
+        results[one.place] := json_build_object('kind', 'throttled', 'by', seen.jid,
           'freeInMs', seen.at + (one.throttle ->> 'perMs')::bigint - now);
         CONTINUE;
       END IF;
     END IF;
-    IF one."unique" IS NOT NULL THEN
-      INSERT INTO unique_lock AS held (key, jid, expires)
-        VALUES (one."unique" ->> 'key', one.jid, round(now + (one."unique" ->> 'ttlMs')::double precision))
-        ON CONFLICT (key) DO UPDATE SET jid = excluded.jid, expires = excluded.expires WHERE held.expires <= now RETURNING true INTO is_new;
-      IF is_new IS NULL THEN
-        SELECT jid INTO holder FROM unique_lock WHERE key = one."unique" ->> 'key';
-        IF (one."unique" ->> 'replace') IS DISTINCT FROM 'true' OR NOT replace_waiting(holder, one.name, one.payload, due, now, wire) THEN
-          results := results || json_build_object('kind', 'duplicate', 'holder', holder);
-          CONTINUE;
-        END IF;
+    IF one.once IS NOT NULL THEN
+      known := take_once(one.once, one.jid, now);
+      IF known IS NOT NULL THEN
+        results[one.place] := known;
+        CONTINUE;
       END IF;
     END IF;
-    IF one.once IS NOT NULL THEN
-      INSERT INTO once_key AS kept (key, jid, expires, fingerprint) VALUES (one.once ->> 'key', coalesce(holder, one.jid),
-          round(now + (one.once ->> 'ttlMs')::double precision), coalesce(one.once ->> 'fingerprint', ''))
-        ON CONFLICT (key) DO UPDATE SET jid = excluded.jid, expires = excluded.expires, fingerprint = excluded.fingerprint
-        WHERE kept.expires <= now RETURNING true INTO is_new;
-      IF is_new IS NULL THEN
-        SELECT jid, fingerprint INTO seen FROM once_key WHERE key = one.once ->> 'key';
-        results := results || existing(seen.jid, seen.fingerprint, one.once);
-        CONTINUE;
+    IF one."unique" IS NOT NULL THEN
+      holder := take_unique(one."unique" ->> 'key', one.jid, round(now + (one."unique" ->> 'ttlMs')::double precision)::bigint, now);
+      IF holder IS NOT NULL THEN
+        IF (one."unique" ->> 'replace') IS DISTINCT FROM 'true' OR NOT replace_waiting(holder, one.name, one.payload, due, now, wire) THEN
+          DELETE FROM once_key WHERE key = one.once ->> 'key' AND jid = one.jid;
+          results[one.place] := json_build_object('kind', 'duplicate', 'holder', holder);
+          CONTINUE;
+        END IF;
+        UPDATE once_key SET jid = holder WHERE key = one.once ->> 'key' AND jid = one.jid;
       END IF;
     END IF;
     IF one.throttle IS NOT NULL THEN
@@ -207,12 +246,12 @@ BEGIN
     END IF;
     IF holder IS NOT NULL THEN
       UPDATE unique_lock SET expires = round(now + (one."unique" ->> 'ttlMs')::double precision) WHERE key = one."unique" ->> 'key';
-      results := results || json_build_object('kind', 'replaced', 'jid', holder);
+      results[one.place] := json_build_object('kind', 'replaced', 'jid', holder);
       CONTINUE;
     END IF;
     IF one.debounce IS NOT NULL THEN
       moved := put_off(one.debounce, one.name, one.jid, one.payload, now, wire);
-      results := results || CASE WHEN moved IS NULL THEN '{"kind":"stored"}' ELSE json_build_object('kind', 'replaced', 'jid', moved) END;
+      results[one.place] := CASE WHEN moved IS NULL THEN '{"kind":"stored"}' ELSE json_build_object('kind', 'replaced', 'jid', moved) END;
       CONTINUE;
     END IF;
     names := names || one.name;
@@ -220,15 +259,20 @@ BEGIN
     payloads := payloads || CASE WHEN due IS NULL THEN stamped(one.payload, now, wire) ELSE one.payload END;
     batches := batches || coalesce(one.batch ->> 'id', nullif(field_of(one.payload, 'batch'), '?'));
     ats := ats || due::double precision;
+    places := places || one.place::integer;
     IF one.batch IS NOT NULL THEN counted := counted || (one.batch ->> 'id'); END IF;
-    results := results || '{"kind":"stored"}'::json;
+    results[one.place] := '{"kind":"stored"}'::json;
     -- At once, so that the next one of this call finds it, and after those before it: a queue has the order of the call.
     IF (one."unique" ->> 'replace') = 'true' THEN
       PERFORM store_jobs(now, wire, names, jids, payloads, NULL, NULL, batches, ats, NULL);
-      names := '{}'; jids := '{}'; payloads := '{}'; batches := '{}'; ats := '{}';
+      names := '{}'; jids := '{}'; payloads := '{}'; batches := '{}'; ats := '{}'; places := '{}';
     END IF;
   END LOOP;
-  IF cardinality(names) > 0 THEN PERFORM store_jobs(now, wire, names, jids, payloads, NULL, NULL, batches, ats, NULL); END IF;
+  IF cardinality(names) > 0 THEN
+    PERFORM store_jobs(now, wire, array_agg(one.name ORDER BY place), array_agg(one.jid ORDER BY place),
+      array_agg(one.payload ORDER BY place), NULL, NULL, array_agg(one.batch ORDER BY place), array_agg(one.at ORDER BY place), NULL)
+      FROM unnest(names, jids, payloads, batches, ats, places) AS one (name, jid, payload, batch, at, place);
+  END IF;
   FOR one IN SELECT id, count(*) AS more FROM unnest(counted) AS id GROUP BY id ORDER BY id LOOP
     UPDATE batch SET version = version + 1, total = total + one.more, pending = pending + one.more,
       due = CASE WHEN closed_as IS NULL THEN now + close_within END WHERE id = one.id;

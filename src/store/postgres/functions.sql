@@ -369,11 +369,12 @@ END $$;
 CREATE OR REPLACE FUNCTION all_paused(now bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT 1 FROM queue_row WHERE name = '*' AND paused = 1 AND (paused_until IS NULL OR paused_until > now)) $$;
 
--- Releases the lock that a job has until it starts. Returns null.
+-- Releases the lock that a job has until it starts. Returns null. One that another transaction changes has expired: it isn't waited for.
 CREATE OR REPLACE FUNCTION unlock_started(payload text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   IF field_of(payload, 'unique_until') = 'start' THEN
-    DELETE FROM unique_lock WHERE key = field_of(payload, 'unique_key') AND jid = field_of(payload, 'jid');
+    DELETE FROM unique_lock WHERE ctid = ANY (ARRAY(SELECT ctid FROM unique_lock
+      WHERE key = field_of(payload, 'unique_key') AND jid = field_of(payload, 'jid') FOR UPDATE SKIP LOCKED));
   END IF;
   RETURN NULL;
 END $$;
