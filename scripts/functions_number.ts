@@ -5,7 +5,7 @@
  * @module
  */
 import { digestOf, DIGESTS } from "../src/store/postgres/functions_number.ts";
-import { FUNCTIONS } from "../src/store/postgres/migrations.ts";
+import { FUNCTIONS } from "../src/store/postgres/objects.ts";
 
 const known = new Set(DIGESTS);
 const digest = await digestOf(FUNCTIONS);
