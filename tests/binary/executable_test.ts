@@ -188,6 +188,7 @@ Deno.test("compiling with a runtime without time zones keeps the earlier executa
 Deno.test("compiling fails with a runtime that is missing or for another machine", async () => {
   await using folder = await temporaryFolder();
   const arch = Deno.build.arch === "x86_64" ? "aarch64" : "x86_64";
+  const { denoDir } = JSON.parse((await outputOf(denoCommand("info", "--json"))).stdout);
   const compile = async (env: Record<string, string>) => {
     const { code, stderr } = await new Deno.Command(await pinnedDeno(), {
       args: [
@@ -200,7 +201,7 @@ Deno.test("compiling fails with a runtime that is missing or for another machine
         `${folder.path}/jobs`,
       ],
       clearEnv: true, // this machine may have DENORT_BIN
-      env: { PATH: Deno.env.get("PATH")!, HOME: Deno.env.get("HOME")!, ...env },
+      env: { PATH: Deno.env.get("PATH")!, HOME: Deno.env.get("HOME")!, DENO_DIR: denoDir, ...env },
     }).output();
     return { code, stderr: new TextDecoder().decode(stderr) };
   };

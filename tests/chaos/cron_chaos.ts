@@ -110,9 +110,12 @@ export async function cronChaos(options: CronChaosOptions): Promise<CronChaosRep
     workers[at] = worker;
   };
 
+  // The entries of an attempt at round 0 that were added too late have names that no other round has.
+  let attempt = 0;
+  const label = (round: number) => `${attempt}r${round}`;
   // The entries of a round are added while the earlier rounds are due.
   const addRound = async (round: number, at: number, more: (i: number) => Partial<CronEntryInput> = () => ({})) => {
-    await crontab.addMany(Array.from({ length: due }, (_, i) => entry(`r${round}:${i}`, at, more(i))), {
+    await crontab.addMany(Array.from({ length: due }, (_, i) => entry(`${label(round)}:${i}`, at, more(i))), {
       replace: true,
     });
     return systemClock.now() < at - 500;
@@ -132,6 +135,7 @@ export async function cronChaos(options: CronChaosOptions): Promise<CronChaosRep
   let first = 0;
   // A busy machine takes longer. Until then no entry is due.
   for (let leadMs = everyMs; first === 0 || !await addRound(0, first); leadMs *= 2) {
+    attempt++;
     first = second(systemClock.now()) + leadMs;
   }
   const moved = first + rounds * everyMs;
@@ -140,8 +144,8 @@ export async function cronChaos(options: CronChaosOptions): Promise<CronChaosRep
     const next = round + 1 < rounds ? addRound(round + 1, at + everyMs) : undefined;
     const names = (kind: typeof CHANGES[number]) =>
       Array.from({ length: due }, (_, i) => i).filter((i) => i % KINDS === CHANGES.indexOf(kind))
-        .map((i) => `r${round}:${i}`);
-    for (let i = 0; i < due; i++) expected.run(`r${round}:${i}`, at);
+        .map((i) => `${label(round)}:${i}`);
+    for (let i = 0; i < due; i++) expected.run(`${label(round)}:${i}`, at);
     const changeAll = (kind: typeof CHANGES[number]) =>
       Promise.all(names(kind).map((name) => change(name, at, kind, moved)));
     await systemClock.sleep(Math.max(0, at - 1_500 - systemClock.now()));
@@ -166,7 +170,7 @@ export async function cronChaos(options: CronChaosOptions): Promise<CronChaosRep
     const at = second(systemClock.now()) + 10_000;
     const policies = ["all", "last", "none"] as const;
     await addRound(rounds, at, (i) => ({ catchUp: policies[i % 3]! }));
-    for (let i = 0; i < due; i++) if (i % 3 < 2) expected.run(`r${rounds}:${i}`, at);
+    for (let i = 0; i < due; i++) if (i % 3 < 2) expected.run(`${label(rounds)}:${i}`, at);
     await systemClock.sleep(at + outageMs - systemClock.now());
     await start();
   }
@@ -175,7 +179,7 @@ export async function cronChaos(options: CronChaosOptions): Promise<CronChaosRep
   await settled();
 
   const { runs, lateMs } = await runsIn(bench.store, QUEUE);
-  expected.check(runs);
+  expected.check(new Map([...runs].filter(([run]) => run.startsWith(`${attempt}r`))));
   const { runs: all } = await runsIn(bench.store, "all");
   for (const [name, until] of await consideredOf(crontab)) {
     const from = begun.get(name)!;

@@ -130,13 +130,16 @@ export class Cast implements AsyncDisposable {
     incidents.dependentsOf = (pid) =>
       gateways.some(({ program }) => program.pid === pid) ? remotes.map(({ program }) => program.pid) : [];
     const pids = remotes.map(({ program }) => program.pid);
+    // On a busy machine one may already be offline when the next one registers.
+    const registered = new Set<number>();
     await until(
       async () => {
         const workers = await ground.store.workers.list();
-        return pids.every((pid) => workers.some((one) => one.pid === pid));
+        for (const { pid } of workers) registered.add(pid);
+        return pids.every((pid) => registered.has(pid));
       },
       () => `the workers of other runtimes register; ${JSON.stringify(this.endings)} ${pids}`,
-      20_000,
+      60_000,
     );
   }
 
