@@ -7,7 +7,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { Child } from "./support/child.ts";
 import { checkPlaces } from "./support/stores.ts";
-import { MissingTool, requireRoot } from "./support/tools.ts";
+import { mountDisk, requireMount } from "./support/small_disk.ts";
 
 /** A place where a file can't exceed a few megabytes. */
 interface Narrow extends AsyncDisposable {
@@ -27,8 +27,7 @@ Deno.test("sqlite: pushes to a file at its size limit fail, and succeed again wi
 
 // On other systems, the file at its size limit tests the same except for the error's code.
 Deno.test("sqlite: pushes to a full disk fail, and succeed again with space", async () => {
-  requireRoot();
-  if (!await mayMount()) throw new MissingTool("permission to mount required");
+  await requireMount();
   await using narrow = await smallDisk();
   await fillUp(narrow);
 });
@@ -58,26 +57,14 @@ async function limitedFiles(): Promise<Narrow> {
 }
 
 async function smallDisk(): Promise<Narrow> {
-  const dir = await Deno.makeTempDir({ prefix: "jobs-disk-" });
-  await run("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", dir);
+  const disk = await mountDisk("4m");
   return {
-    dir,
+    dir: disk.dir,
     before: [],
     code: "full",
-    widen: () => run("mount", "-o", "remount,size=16m", dir),
-    async [Symbol.asyncDispose]() {
-      await run("umount", dir);
-      await Deno.remove(dir);
-    },
+    widen: () => disk.resize("16m"),
+    [Symbol.asyncDispose]: () => disk[Symbol.asyncDispose](),
   };
-}
-
-async function mayMount(): Promise<boolean> {
-  const dir = await Deno.makeTempDir({ prefix: "jobs-disk-" });
-  const isMounted = await run("mount", "-t", "tmpfs", "tmpfs", dir).then(() => true, () => false);
-  if (isMounted) await run("umount", dir);
-  await Deno.remove(dir);
-  return isMounted;
 }
 
 /** @throws {Error} if the command fails or doesn't exist */

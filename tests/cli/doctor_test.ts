@@ -3,7 +3,10 @@ import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Bench, benchOn } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
+import { Child } from "../support/child.ts";
+import { mountDisk, requireMount } from "../support/small_disk.ts";
 import { jobs, MORTAL } from "../support/process.ts";
+import { openStore } from "../../src/store/open.ts";
 import { startRedis } from "../support/redis.ts";
 import { startRedisGroup } from "../support/redis_group.ts";
 
@@ -116,6 +119,12 @@ Deno.test("checks durability, eviction and clock of Redis", async () => {
     for (const text of wanted) one(found, text);
     assertEquals(one(found, "Redis 7").state, "aof" in options ? "ok" : "warning");
     assertEquals(found.some(({ check }) => check === "clock"), false);
+    if (!("aof" in options)) continue;
+    await redis.cli("CONFIG", "SET", "maxmemory", "1mb");
+    const [first, ...others] = await findings(bench, ["--measure", "0s"], {}, 1);
+    assertMatch(first!.message, /has no memory left/);
+    assertEquals([first!.cure, others.some(({ check }) => check === "workers")], ["redis-cli INFO memory", false]);
+    await redis.cli("CONFIG", "SET", "maxmemory", "0");
   }
 });
 
@@ -201,4 +210,39 @@ Deno.test("warns of a misspelled option of a handler, in doctor and in a worker"
   assertEquals(one(await findings(bench, [handlers]), 'Option "').message, wanted);
   await using server = await bench.server([handlers]);
   await server.logged(wanted, { level: "warn" });
+});
+
+Deno.test("a full disk comes first, with the space that is left, and its consequences are left out", async () => {
+  await requireMount();
+  await using disk = await mountDisk("4m");
+  const file = `${disk.dir}/jobs.db`;
+  await using child = new Child("sqlite_child.ts", ["fill", `sqlite:${file}`, "1"]);
+  assertEquals(await child.line(), "full");
+  // A small write may still fit.
+  await using store = await openStore(`sqlite:${file}`);
+  let failed = 0;
+  while (failed < 10) {
+    const isStored = await store.workers.claim(`name ${Math.random()}`, "a:1:a", 60_000).then(() => true, () => false);
+    failed = isStored ? 0 : failed + 1;
+  }
+  const run = async (...args: string[]) => {
+    const { code, stdout } = await jobs(["doctor", "--json", ...args], { env: { JOBS_STORE: `sqlite:${file}` } });
+    return { code, found: JSON.parse(stdout).findings as Finding[] };
+  };
+  const { code, found: [first, ...others] } = await run("--measure", "0s");
+  assertEquals([code, first!.state, first!.cure], [1, "failed", `df -h ${disk.dir}`]);
+  assertMatch(
+    first!.message,
+    /^A write to the store failed: No space for store .*No job is pushed, .*Delete other files on its disk/,
+  );
+  assertEquals(others.filter(({ check }) => ["workers", "queues", "jobs", "clock"].includes(check)), []);
+  assertEquals(others.filter(({ check, state }) => check === "store" && state !== "warning"), []);
+  assertMatch(one(others, "its disk is").message, /its disk is (9\d|100) % full, /);
+  assertEquals((await new Deno.Command("df", { args: ["-h", disk.dir] }).output()).code, 0);
+
+  // The rest is found as soon as writes succeed.
+  await disk.resize("64m");
+  const later = await run("--measure", "0s");
+  one(later.found, "No worker is running");
+  assertEquals([later.code, later.found.some(({ message }) => message.includes("its disk is"))], [0, false]);
 });

@@ -63,13 +63,13 @@ export async function run(argv: readonly string[]): Promise<number> {
     measureMs,
     report,
     known: ({ hasHandlers, findings }) =>
-      report([
+      report(causeFirst([
         ...checkSettings(config),
         ...(handlers.classes.length === 0 && hasHandlers !== false ? [] : handlers.findings),
         ...cron,
         ...files,
         ...findings,
-      ]),
+      ])),
   });
   const all = settingRows(config);
   const settings = flags.settings ? all : all.filter(({ origin }) => origin !== "default");
@@ -85,6 +85,12 @@ export async function run(argv: readonly string[]): Promise<number> {
     );
   }
   return findings.some((one) => one.state === "failed") ? 1 : 0;
+}
+
+/** A store that fails explains most of the rest. */
+function causeFirst(findings: readonly Finding[]): Finding[] {
+  const isCause = ({ check, state }: Finding) => check === "store" && state === "failed";
+  return [...findings.filter(isCause), ...findings.filter((one) => !isCause(one))];
 }
 
 function parseMeasure(text: string | undefined): number | undefined {

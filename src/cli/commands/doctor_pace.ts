@@ -5,9 +5,11 @@
  */
 import { systemClock } from "../../clock.ts";
 import { formatDuration } from "../../job/duration.ts";
+import type { StoreError } from "../../store/port/errors.ts";
 import type { HealthFinding } from "../../store/admin/health.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { measurePace, medianOf, type Pace, STALL_MS, stallsIn } from "../../store/ops/pace.ts";
+import { fullStoreCure } from "../../text/full_store.ts";
 import type { Finding } from "./doctor_finding.ts";
 
 /** How long a store is measured that has no stall: with workers, each of them waits for it all the time. */
@@ -17,27 +19,38 @@ const MIN_IDLE_MS = 2_000;
 /** Measures the store, and reports how long it stalled. */
 export async function checkPace(
   store: Store,
-  { isInUse, minMs = isInUse ? MIN_MS : MIN_IDLE_MS }: {
+  { isInUse, minMs = isInUse ? MIN_MS : MIN_IDLE_MS, onWrite }: {
     readonly isInUse: boolean;
     readonly minMs: number | undefined;
+    /** Called after each write, with its error if it failed. */
+    readonly onWrite: (error: StoreError | undefined) => void;
   },
 ): Promise<Finding[]> {
+  let failures = 0;
   let cause: Promise<HealthFinding | undefined> = Promise.resolve(undefined);
   const pace = await measurePace(store, {
     clock: systemClock,
     minMs,
+    onWrite: (error) => {
+      if (error !== undefined) failures++;
+      onWrite(error);
+    },
     // The program that locks a file is known only while it does.
     onStall: () => {
       cause = Promise.all([cause, causeOf(store)]).then(([first, next]) => first ?? next);
     },
   });
   return [
-    paceFinding(pace, { url: store.url, cause: stallsIn(pace).length === 0 ? undefined : await cause }),
+    // Writes that all failed have no pace.
+    ...failures === pace.times.length
+      ? []
+      : [paceFinding(pace, { url: store.url, cause: stallsIn(pace).length === 0 ? undefined : await cause })],
     ...(pace.failure === undefined ? [] : [
       {
         check: "store",
         state: "failed",
         message: `a write failed: ${pace.failure.message}`,
+        ...(pace.failure.code === "full" && { cure: fullStoreCure(store.url).command }),
       } as const,
     ]),
   ];

@@ -22,6 +22,7 @@ import { limitSet, limitUse } from "../../text/limits.ts";
 import { checkCron } from "./doctor_cron.ts";
 import { checkPace } from "./doctor_pace.ts";
 import type { Finding } from "./doctor_finding.ts";
+import { fullStoreCure } from "../../text/full_store.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
 import { startAdvice } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
@@ -29,6 +30,8 @@ import { storeOptions, storeUrl } from "../shared/store.ts";
 
 /** A larger difference is reported: displayed times, and those of `--at`, are off by as much. */
 const MAX_SKEW_MS = 2_000;
+/** A failed write explains other findings, which wait for the first one for at most this long. */
+const MAX_FIRST_WRITE_MS = 1_000;
 /** Leases read at a time. */
 const PAGE_SIZE = 1_000;
 
@@ -61,21 +64,52 @@ export async function checkStore({ settings }: LoadedConfig, check: StoreCheck):
     const before = { stats: await store.admin.stats(), at: systemClock.now() };
     const online = (await store.workers.list()).filter(({ alive }) => alive);
     hasHandlers = online.some(({ classes }) => (classes?.length ?? 0) > 0);
-    const pace = checkPace(store, { isInUse: online.length > 0, minMs: check.measureMs });
+    let failed: StoreError | undefined;
+    const wrote = Promise.withResolvers<void>();
+    const pace = checkPace(store, {
+      isInUse: online.length > 0,
+      minMs: check.measureMs,
+      onWrite: (error) => {
+        failed ??= error;
+        wrote.resolve();
+      },
+    });
     // Another check may fail first.
-    pace.catch(() => {});
+    pace.catch(() => wrote.resolve());
     const health = await checkHealth(store, settings.durability);
-    const alerts = await checkAlerts(store, { classes: check.classes, before });
-    const findings = [...health, ...alerts, ...await checkCron(store)];
+    await Promise.race([wrote.promise, systemClock.sleep(MAX_FIRST_WRITE_MS)]);
+    const findings = failed !== undefined && failed.code !== "locked"
+      ? await checkFailing(store, health, failed)
+      : [...health, ...await checkAlerts(store, { classes: check.classes, before }), ...await checkCron(store)];
     isKnown = true;
     check.known({ findings, hasHandlers });
-    check.report(await pace);
+    const measured = await pace;
+    check.report(isReported(failed, findings) ? measured.filter(({ state }) => state !== "failed") : measured);
   } catch (error) {
     const failure = failureOf(error, url);
     if (error instanceof StoreError && error.code === "missing") hasHandlers = false;
     if (isKnown) check.report([failure]);
     else check.known({ findings: [failure], hasHandlers });
   }
+}
+
+/** Returns the findings while writes fail: that comes first, and its consequences are left out. */
+async function checkFailing(store: Store, [shown, ...health]: Finding[], error: StoreError): Promise<Finding[]> {
+  const failedWrite = { error, url: store.url };
+  const [cause, ...others] = alertsOf(
+    await readSituation({ store, clock: systemClock, classes: [], failedWrite }),
+  );
+  return [
+    { ...findingOf(cause!), state: "failed" },
+    { ...shown!, state: "warning", message: `${shown!.message}: readable` },
+    ...health,
+    ...others.map(findingOf),
+  ];
+}
+
+function isReported(failed: StoreError | undefined, findings: readonly Finding[]): boolean {
+  return failed !== undefined &&
+    findings.some(({ state, message }) => state === "failed" && message.includes(failed.message));
 }
 
 function failureOf(error: unknown, url: string): Finding {
@@ -93,6 +127,7 @@ function failureOf(error: unknown, url: string): Finding {
 /** Returns what to do about a store that can't be used. */
 function cureOf(error: unknown, url: string): string {
   const code = error instanceof StoreError ? error.code : "unavailable";
+  if (code === "full") return fullStoreCure(url).command;
   const cure = CURES[code] ??
     (url.startsWith("sqlite:")
       ? "give this user permission on the file and its folder"
@@ -104,7 +139,6 @@ function cureOf(error: unknown, url: string): string {
 const CURES: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   newer: "install that version of jobs here",
   locked: "end the program that has locked it",
-  full: "free space where it is stored",
   corrupt: "restore a backup: jobs restore",
   wrong: "check the address",
 };

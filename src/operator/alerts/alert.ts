@@ -6,6 +6,7 @@
 import type { CrontabEntry } from "../../client/crontab_entry.ts";
 import type { HealthFinding } from "../../store/admin/health.ts";
 import type { Stats } from "../../store/admin/admin.ts";
+import type { StoreError } from "../../store/port/errors.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Batch } from "../../store/port/batches.ts";
@@ -73,6 +74,15 @@ export interface HeldRuns {
   readonly since: number;
 }
 
+/** Writes of the store fail. Whatever would be written since then is missing in the rest of the state. */
+export interface FailedWrite {
+  readonly error: StoreError;
+  /** Since when, in epoch milliseconds; undefined if that isn't known. */
+  readonly since?: number | undefined;
+  /** The address of the store. */
+  readonly url: string;
+}
+
 /** The state that alerts are derived from. */
 export interface Situation {
   readonly now: number;
@@ -80,6 +90,8 @@ export interface Situation {
   readonly engine: "sqlite" | "redis" | "postgres";
   /** The time that the store took to return `stats`. */
   readonly roundTripMs: number;
+  /** Absent while writes succeed, as far as is known. */
+  readonly failedWrite?: FailedWrite;
   readonly workers: readonly WorkerInfo[];
   /** The workers on this machine whose processes have ended or are stopped, by worker ID. */
   readonly processes: ReadonlyMap<string, ProcessState>;

@@ -11,17 +11,15 @@ import { crashAlerts, failureAlerts, retryAlerts, suspectAlerts, unhandledAlerts
 import { outboxAlerts } from "./outbox_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 import { lateAlerts, occupiedAlerts } from "./hang_alerts.ts";
-import {
-  circuitAlerts,
-  heartbeatAlerts,
-  processAlerts,
-  stallAlerts,
-  storeAlerts,
-  workerAlerts,
-} from "./worker_alerts.ts";
+import { failedWriteAlert, storeAlerts } from "./store_alerts.ts";
+import { circuitAlerts, heartbeatAlerts, processAlerts, stallAlerts, workerAlerts } from "./worker_alerts.ts";
 
 /** Returns the problems, the worst first. */
 export function alertsOf(situation: Situation): Alert[] {
+  // Heartbeats, runs and ends can't be stored either: what the store has of them is old.
+  if (situation.failedWrite !== undefined) {
+    return [failedWriteAlert(situation.failedWrite, situation), ...crashAlerts(situation), ...batchAlerts(situation)];
+  }
   const alerts = [
     ...storeAlerts(situation),
     ...workerAlerts(situation),

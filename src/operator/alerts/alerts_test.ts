@@ -5,6 +5,7 @@ import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Backlog } from "../query/backlog.ts";
 import type { Situation } from "./alert.ts";
+import { StoreError } from "../../store/port/errors.ts";
 import { RUN_BOUNDS_MS } from "../../store/port/metrics.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 import { alertsOf } from "./alerts.ts";
@@ -171,6 +172,17 @@ Deno.test("reports what the store's server says of itself, with the statement th
     "Session 7 (psql, idle in transaction for 90 s): ….",
     "SELECT pg_terminate_backend(7)",
   ]]);
+});
+
+Deno.test("a store that rejects writes is the cause of all that follows from it", () => {
+  const failedWrite = { error: new StoreError("full", "No space left"), since: NOW - 180_000, url: "sqlite:/var/a.db" };
+  const stats = { ...STATS, enqueued: 12, queues: [{ ...QUEUE, latencyMs: 80_000 }] };
+  const stuck = [{ id: "b", dead: 1, pending: 0, total: 1, state: "stuck" } as unknown as Situation["stuck"][number]];
+  const found = alerts({ failedWrite, stats, workers: [{ ...WORKER, heartbeatAt: NOW - 60_000 }], stuck });
+  assertEquals(found.map(({ title, command }) => [title, command]), [
+    ["A write to the store failed, for 3m now: No space left", "df -h /var"],
+    ["Batch b waits for 1 dead job", "jobs batch retry b"],
+  ]);
 });
 
 Deno.test("reports an outbox whose database fails, and refused and late rows", () => {

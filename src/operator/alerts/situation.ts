@@ -22,7 +22,7 @@ import { endedProcesses } from "../../processes.ts";
 import { readEnds } from "../query/cron_ends.ts";
 import { queueSizes, readBacklog } from "../query/backlog.ts";
 import { type HeldGroup, type LastSettings, readLastSettings } from "../query/last_settings.ts";
-import type { Sample, Situation, Unhandled } from "./alert.ts";
+import type { FailedWrite, Sample, Situation, Unhandled } from "./alert.ts";
 import { heldEntries, heldRuns, recentRuns } from "./cron_alerts.ts";
 import { CRASH_ERROR } from "./failure_alerts.ts";
 import { behindQueues, MAX_BEHIND } from "./queue_alerts.ts";
@@ -54,6 +54,8 @@ export interface SituationSource {
   readonly clock: Clock;
   /** Counts of the last minutes, the earliest first, if they are known. */
   readonly samples?: readonly Sample[];
+  /** The last write of this process, if it failed. */
+  readonly failedWrite?: FailedWrite | undefined;
   /** The classes with a handler on this machine. */
   readonly classes: readonly string[];
   /** Reads the metrics of the last hour; default: from the store. */
@@ -67,7 +69,7 @@ export function sampleOf({ processed, failed, retry, queues }: Stats, at: number
 
 /** Reads the state. Some twenty round trips, most of them at once. */
 export async function readSituation(source: SituationSource): Promise<Situation> {
-  const { store, clock, samples = [], readMetrics = () => store.series.read("classes", "1h") } = source;
+  const { store, clock, samples = [], failedWrite, readMetrics = () => store.series.read("classes", "1h") } = source;
   const began = clock.monotonic();
   const stats = await store.admin.stats();
   const roundTripMs = clock.monotonic() - began;
@@ -79,7 +81,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     store.series.read("days", { from: now, to: now }),
     readCron(crontab),
   ]);
-  const isPostgres = store.url.startsWith("postgres");
+  const engine = engineOf(store);
   const [
     { unhandled, suspects, scheduled },
     crashes,
@@ -99,12 +101,13 @@ export async function readSituation(source: SituationSource): Promise<Situation>
       readHeld(crontab, heldEntries(cron, now)),
       readSettings(store, stats, workers, cron),
       stuckBatches(store),
-      isPostgres ? serverFindingsOf(store) : [],
+      engine === "redis" ? [] : serverFindingsOf(store),
       readBacklogs(store, stats, workers, { samples, now }),
     ]);
   const later = new Set([...scheduled, ...retrying.map(({ queue }) => queue)]);
   return {
-    engine: store.url.startsWith("sqlite:") ? "sqlite" : isPostgres ? "postgres" : "redis",
+    engine,
+    ...failedWrite !== undefined && { failedWrite },
     ...{
       now,
       stats,
@@ -130,6 +133,10 @@ export async function readSituation(source: SituationSource): Promise<Situation>
       backlogs,
     },
   };
+}
+
+function engineOf({ url }: Store): Situation["engine"] {
+  return url.startsWith("sqlite:") ? "sqlite" : url.startsWith("postgres") ? "postgres" : "redis";
 }
 
 async function serverFindingsOf({ admin }: Store): Promise<Situation["serverFindings"]> {

@@ -1,5 +1,5 @@
 /**
- * Alerts about workers, the jobs that stall them, and the store that they all depend on.
+ * Alerts about workers, and the jobs that stall them.
  *
  * @module
  */
@@ -15,8 +15,6 @@ import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
 import { type Alert, type AlertAction, hinted, MAX_OF_A_KIND, sentence, type Situation, stallCause } from "./alert.ts";
 
-/** A store that takes longer to return its counts is slow. */
-const SLOW_STORE_MS = 1_000;
 /** A younger heartbeat isn't late. */
 const MIN_LATE_MS = 10_000;
 /** Of Sidekiq. */
@@ -25,29 +23,6 @@ const FOREIGN_HEARTBEAT_MS = 10_000;
 const MAX_NAMED = 3;
 
 const SHOW: AlertAction = { label: "Show workers", path: "/workers" };
-
-/** The store is slow, or its server needs an operator. */
-export function storeAlerts({ engine, roundTripMs, serverFindings }: Situation): Alert[] {
-  const alerts = serverFindings.map(({ message, cure }): Alert => ({
-    kind: "warn",
-    about: "store",
-    title: "Dead rows aren't removed, which slows down each take",
-    detail: `${sentence(message)}.`,
-    command: cure,
-    actions: [],
-  }));
-  if (roundTripMs < SLOW_STORE_MS) return alerts;
-  return [...alerts, {
-    kind: "warn",
-    about: "store",
-    title: `The store took ${formatDuration(roundTripMs)} to return its counts`,
-    detail:
-      "Every push, take and acknowledgement waits as long. See the load of its server, its disk and the network." +
-      (engine === "redis" ? " An empty slow log means that the network is slow." : ""),
-    command: engine === "redis" ? "redis-cli slowlog get 10" : "jobs doctor",
-    actions: [],
-  }];
-}
 
 /** No worker fetches: none is online, or all are quiet or stopping. Some are offline. */
 export function workerAlerts({ stats, workers, processes, now }: Situation): Alert[] {

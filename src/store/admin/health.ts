@@ -23,6 +23,8 @@ export interface Health {
 
 /** A problem. */
 export interface HealthFinding {
+  /** The title of its alert. Default: that dead rows aren't removed. */
+  readonly title?: string;
   /** The problem in one line. */
   readonly message: string;
   /** The remedy. */

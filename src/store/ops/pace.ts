@@ -44,6 +44,8 @@ export interface PaceOptions {
   readonly minMs: number;
   /** Called once a call has become a stall: now its cause may be visible. */
   readonly onStall?: (() => void) | undefined;
+  /** Called after each write, with its error if it failed. */
+  readonly onWrite?: ((error: StoreError | undefined) => void) | undefined;
 }
 
 /**
@@ -54,7 +56,7 @@ export interface PaceOptions {
  */
 export async function measurePace(
   { workers }: { readonly workers: Pick<WorkerStore, "claim" | "list"> },
-  { clock, minMs, onStall }: PaceOptions,
+  { clock, minMs, onStall, onWrite }: PaceOptions,
 ): Promise<Pace> {
   let calls: Pace["calls"] = "writes";
   let failure: StoreError | undefined;
@@ -64,10 +66,15 @@ export async function measurePace(
   const call = async (): Promise<unknown> => {
     if (calls === "reads") return await workers.list();
     try {
-      return await workers.claim(NAME, NAME, CLAIM_MS);
+      await workers.claim(NAME, NAME, CLAIM_MS);
+      onWrite?.(undefined);
+      return;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (error.transient) return failure = error;
+      if (error.transient) {
+        onWrite?.(error);
+        return failure = error;
+      }
       calls = "reads";
       return await workers.list();
     }

@@ -10,6 +10,7 @@ import type { Health, HealthFinding } from "../admin/health.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Context } from "./context.ts";
 import { translate } from "./errors.ts";
+import { diskFindings } from "./disk.ts";
 import { lockFindings } from "./lock_check.ts";
 import type { BusyRetry } from "./busy_retry.ts";
 import schema from "./schema.sql" with { type: "text" };
@@ -85,7 +86,9 @@ export async function health({ sql, read, now, database }: Context): Promise<Hea
       ? "normal"
       : "none",
     now: now(),
-    findings: path === null ? [] : [...await findings(path), ...await lockFindings(database, path)],
+    findings: path === null
+      ? []
+      : [...await findings(path), ...await diskFindings(path), ...await lockFindings(database, path)],
   };
 }
 

@@ -10,6 +10,7 @@ import type { Sample } from "../../operator/alerts/alert.ts";
 import { sampleOf } from "../../operator/alerts/situation.ts";
 import { MAX_SPAN_MS } from "../../operator/query/backlog.ts";
 import type { AdminStore, Stats } from "../../store/admin/admin.ts";
+import { StoreError } from "../../store/port/errors.ts";
 import type { SeriesStore } from "../../store/port/series.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { Sessions } from "../auth/sessions.ts";
@@ -54,6 +55,7 @@ export class LiveStats {
   #looping: Promise<void> | undefined;
   /** The last minute, since the epoch, for which the queues were recorded. */
   #recordedMinute = -1;
+  #failed: { readonly error: StoreError; readonly since: number } | undefined;
 
   /**
    * Reads nothing before {@linkcode start}.
@@ -70,6 +72,11 @@ export class LiveStats {
   /** The latest samples, oldest first. */
   get samples(): readonly Sample[] {
     return this.#samples;
+  }
+
+  /** The last write, if it failed, and since when all have. */
+  get failed(): { readonly error: StoreError; readonly since: number } | undefined {
+    return this.#failed;
   }
 
   /** Starts to read periodically. */
@@ -90,12 +97,21 @@ export class LiveStats {
   async #recordQueues(queues: Stats["queues"], now: number): Promise<void> {
     const minute = Math.floor(now / MINUTE_MS);
     if (minute === this.#recordedMinute) return;
-    this.#recordedMinute = minute;
     const named = queues.filter(({ name }) => name !== ALL_QUEUES);
-    await this.#store.series.add(
-      "queues",
-      named.map(({ name, size, latencyMs }) => ({ queue: name, size, latencyMs })),
-    );
+    try {
+      await this.#store.series.add(
+        "queues",
+        named.map(({ name, size, latencyMs }) => ({ queue: name, size, latencyMs })),
+      );
+    } catch (error) {
+      // It is tried again with the next reading: the alert ends as soon as writes succeed.
+      const before = this.#failed;
+      if (error instanceof StoreError) this.#failed = { error, since: before?.since ?? now };
+      if (before !== undefined) return;
+      throw error;
+    }
+    this.#failed = undefined;
+    this.#recordedMinute = minute;
   }
 
   /**

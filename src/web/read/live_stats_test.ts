@@ -1,7 +1,9 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { FakeClock } from "../../../tests/support/clock.ts";
+import { someQueue, someStats } from "../../../tests/support/snapshot.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { QueueSample } from "../../store/port/queue_samples.ts";
+import { StoreError } from "../../store/port/errors.ts";
 import { logger } from "../../log/log.ts";
 import { LiveStats } from "./live_stats.ts";
 
@@ -45,4 +47,21 @@ Deno.test("records depth and latency of each queue once a minute", async () => {
     [["mail", 1, 250]],
     [["mail", 3, 250]],
   ]);
+});
+
+Deno.test("states since when it can't write, until it can again", async () => {
+  const clock = new FakeClock(60_000 * 1_000);
+  let failure: StoreError | undefined = new StoreError("full", "No space");
+  const store = {
+    admin: { stats: () => Promise.resolve(someStats({ queues: [someQueue("mail")] })) },
+    series: { add: () => failure === undefined ? Promise.resolve() : Promise.reject(failure) },
+  };
+  const live = new LiveStats(store, clock, logger("web", clock), { follow: () => () => {} });
+  await assertRejects(() => live.step(), StoreError);
+  clock.advance(2_000);
+  await live.step();
+  assertEquals([live.failed?.error.code, live.failed?.since], ["full", clock.now() - 2_000]);
+  failure = undefined;
+  await live.step();
+  assertEquals(live.failed, undefined);
 });

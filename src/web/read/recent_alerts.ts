@@ -26,6 +26,10 @@ export class RecentAlerts {
   }
 }
 
-async function readAlerts({ store, clock, feed: { samples }, classes, measures }: Services): Promise<Alert[]> {
-  return alertsOf(await readSituation({ store, clock, samples, classes, readMetrics: () => measures.read("1h") }));
+async function readAlerts({ store, clock, feed, classes, measures }: Services): Promise<Alert[]> {
+  const { samples, failed } = feed;
+  // Another program's lock passes; late heartbeats show it.
+  const failedWrite = failed && failed.error.code !== "locked" ? { ...failed, url: store.url } : undefined;
+  const readMetrics = () => measures.read("1h");
+  return alertsOf(await readSituation({ store, clock, samples, classes, readMetrics, failedWrite }));
 }
