@@ -128,6 +128,9 @@ function failureOf(error: unknown, url: string): Finding {
 function cureOf(error: unknown, url: string): string {
   const code = error instanceof StoreError ? error.code : "unavailable";
   if (code === "full") return fullStoreCure(url).command;
+  if (/certificate|\bTLS\b/.test((error as Error).message)) {
+    return "mend the certificate or the parameters for TLS (operate/postgres.md, operate/redis.md), not the network";
+  }
   const cure = CURES[code] ??
     (url.startsWith("sqlite:")
       ? "give this user permission on the file and its folder"

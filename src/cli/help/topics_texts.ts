@@ -120,6 +120,7 @@ that is set).
                                   by Sentinel
   postgres://USER:PASSWORD@HOST[:PORT]/DATABASE
                                   PostgreSQL 14 or later; ?schema=, sslmode=,
+                                  sslrootcert=FILE for the CA certificate,
                                   prepare=false and listen=HOST:PORT behind a
                                   pooler, host=FOLDER for a socket
 

@@ -19,6 +19,7 @@ import { Hosts } from "./hosts.ts";
 import { listen, type Listening } from "./listening.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, rowsIn, send } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
+import { readTlsFiles, type TlsFiles } from "./tls.ts";
 import { encode } from "./values.ts";
 
 /** Runs a statement of a transaction. */
@@ -78,6 +79,8 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #postgres: Postgres;
   readonly #hosts: Hosts;
+  /** The certificates, as they were when they could last be read. */
+  #files: TlsFiles;
   /** The connections of statements by themselves. */
   #shared: Shared;
   #sessions: Sessions;
@@ -97,12 +100,21 @@ export class Client {
     this.#options = options;
     this.#prepares = address.prepare;
     this.#hosts = new Hosts(address.hosts);
+    this.#files = readTlsFiles(address);
     this.#shared = this.#createShared();
     this.#sessions = this.#createSessions();
   }
 
-  /** Loads the driver, which takes 5 ms. Connects at the first statement. */
+  /**
+   * Loads the driver, which takes 5 ms. Connects at the first statement.
+   *
+   * @throws {StoreError} if a certificate can't be read
+   */
   static async create(address: PostgresAddress, options: ClientOptions): Promise<Client> {
+    if (address.ignored.length > 0) {
+      const names = address.ignored.join(", ");
+      options.log?.("warn", `Parameters of "${address.shown}" have no effect: ${names}`);
+    }
     return new Client(await loadDriver(), address, options);
   }
 
@@ -364,7 +376,14 @@ export class Client {
   }
 
   #createPool(options: Pick<PoolOptions, "max" | "onLoss"> & Partial<PoolOptions>): Pool {
-    return createPool(this.#postgres, this.address, { hosts: this.#hosts, isPooled: this.#isPooled, ...options });
+    try {
+      // They may have been renewed.
+      this.#files = readTlsFiles(this.address);
+    } catch {
+      // The earlier ones may still do.
+    }
+    const { hosts, files, isPooled } = { hosts: this.#hosts, files: this.#files, isPooled: this.#isPooled };
+    return createPool(this.#postgres, this.address, { hosts, files, isPooled, ...options });
   }
 
   /** Opens other connections than those of a pool that has lost one. These are closed when their statements are answered. */

@@ -5,6 +5,7 @@
  */
 import { StoreError } from "../port/errors.ts";
 import { CLOSED_AT_ONCE } from "./hosts.ts";
+import { certificateCure, isCertificateError, NO_TLS } from "./tls.ts";
 
 /** The connection was lost before a statement was sent. */
 const UNSENT = "UNSENT";
@@ -56,6 +57,7 @@ export type Failure =
 export function failureOf(error: unknown): Failure {
   const code = codeOf(error);
   if (code === undefined) return "failed";
+  if (code === NO_TLS || isCertificateError(code, messageOf(error))) return "failed";
   const call = systemCallOf(error);
   if (NOT_CONNECTED.has(code) || code === READ_ONLY || call === "connect" || call === "getaddrinfo") return "again";
   if (CONNECTION_LOST.has(code) || call !== undefined) return "unknown";
@@ -86,9 +88,17 @@ export function translate(error: unknown, shown: string): unknown {
   const reply = messageOf(error);
   const make = (kind: StoreError["code"], text: string) => new StoreError(kind, text, { cause: error });
   const at = `PostgreSQL at "${shown}"`;
+  if (code === NO_TLS) {
+    return make("unavailable", `${at} offers no TLS: remove sslmode from the address, or set ssl = on on the server`);
+  }
+  if (isCertificateError(code, reply)) {
+    return make("unavailable", `${at} has a certificate problem (${reply}): ${certificateCure(reply)}`);
+  }
   if (code === "28P01" || code === "28000") {
     const cure = /no encryption|SSL off/.test(reply)
       ? 'add "sslmode=require" to the address'
+      : /certificate/.test(reply)
+      ? "add sslcert=FILE&sslkey=FILE with a certificate for this user to the address"
       : "check user and password";
     return make("denied", `${at} rejected the login (${reply}): ${cure}`);
   }

@@ -11,6 +11,7 @@ import type { Row } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
 import { READ_ONLY, unsent } from "./errors.ts";
 import type { Hosts } from "./hosts.ts";
+import { NO_TLS, type TlsFiles, tlsOption } from "./tls.ts";
 import { decode } from "./values.ts";
 
 /** The driver. */
@@ -21,6 +22,8 @@ export type Pool = ReturnType<Postgres>;
 /** Options of connections. */
 export interface PoolOptions {
   readonly hosts: Hosts;
+  /** The certificates. */
+  readonly files: TlsFiles;
   readonly max?: number;
   /** They lead to a pooler. */
   readonly isPooled?: boolean;
@@ -33,21 +36,34 @@ export interface PoolOptions {
   readonly onnotify?: (channel: string, payload: string) => void;
 }
 
-const CONNECT_TIMEOUT_S = 5;
 /** A pause before a connection, after one that was closed so soon. Doubled each time, up to {@linkcode SOON_MS}. */
 const MIN_PAUSE_MS = 20;
 const SOON_MS = 1_000;
+
+const YES = "S".charCodeAt(0);
 
 /**
  * A socket that reports an error together with its end. The driver rejects its statements at the error, and at the end only if there was
  * none: it would never answer a statement sent between the two.
  */
 class Line extends Socket {
+  /** The server has to answer the driver's question for TLS with yes. */
+  readonly #requiresTls: boolean;
   #error: unknown[] | undefined;
+
+  constructor(requiresTls: boolean) {
+    super();
+    this.#requiresTls = requiresTls;
+  }
 
   override emit(event: string, ...values: unknown[]): boolean {
     if (event === "error") {
       this.#error ??= values;
+      return true;
+    }
+    if (event === "data" && this.#requiresTls && this.bytesRead === 1 && (values[0] as Uint8Array)[0] !== YES) {
+      // The driver would begin TLS nevertheless.
+      this.destroy(Object.assign(new Error("the server has no TLS"), { code: NO_TLS }));
       return true;
     }
     if (event === "close" && this.#error !== undefined) super.emit("error", ...this.#error);
@@ -67,7 +83,7 @@ export async function loadDriver(): Promise<Postgres> {
 export function createPool(
   postgres: Postgres,
   address: PostgresAddress,
-  { hosts, max, isPooled = false, onLoss, onnotify }: PoolOptions,
+  { hosts, files, max, isPooled = false, onLoss, onnotify }: PoolOptions,
 ): Pool {
   const { user, password, database, tls } = address;
   /** The open sockets, and when each was dialled. */
@@ -76,7 +92,7 @@ export function createPool(
   const ending = new AbortController();
   let losses = 0;
   const dialNow = () => {
-    const socket = new Line();
+    const socket = new Line(tls !== undefined && tls.mode !== "prefer");
     sockets.set(socket, systemClock.monotonic());
     if (ending.signal.aborted) systemClock.turn().then(() => socket.destroy());
     else hosts.dial(socket);
@@ -103,13 +119,13 @@ export function createPool(
       username: user,
       ...(password !== undefined && { password }),
       database,
-      ssl: tls === undefined ? false : tls === "require" ? { rejectUnauthorized: false } : "verify-full",
+      ssl: tls === undefined ? false : tlsOption(tls, files),
       max,
       // PgBouncer 1.18 gives a connection away after a reply, although it has forwarded the first half of the next statement.
       ...(isPooled && { max_pipeline: 0 }),
       fetch_types: false,
       prepare: address.prepare,
-      connect_timeout: CONNECT_TIMEOUT_S,
+      connect_timeout: address.connectTimeoutS,
       // A connection that is established while the pool ends would not stop its timer.
       max_lifetime: null,
       backoff: () => 0,
@@ -123,7 +139,10 @@ export function createPool(
         hosts.skip();
         throw Object.assign(new Error("the server is a replica"), { code: READ_ONLY });
       },
-      connection: { application_name: "jobs" },
+      connection: {
+        application_name: address.applicationName,
+        ...(address.options !== undefined && { options: address.options }),
+      },
       types: {
         number: { to: 20, from: [20, 1700], serialize: String, parse: Number },
         text: { to: 25, from: [25, 1043], serialize: String, parse: decode },
