@@ -111,8 +111,8 @@ async function fill(store: Store): Promise<void> {
   await store.workers.deregister(worker);
 }
 
-for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true]] as const) {
-  Deno.test(`migrate ${name}: all jobs keep their places, their payloads and their order`, async () => {
+for (const [name, pick] of [["from SQLite", false], ["from Redis", true]] as const) {
+  Deno.test(`migrate: all jobs keep their places, their payloads and their order, ${name}`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     await fill(from);
@@ -141,7 +141,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assert(told.every(({ moved }, i) => i === 0 || moved >= told[i - 1]!.moved));
   });
 
-  Deno.test(`migrate ${name}: the next push of a debounced job replaces it at the target, killed at any step`, async () => {
+  Deno.test(`migrate: the next push of a debounced job replaces it at the target, killed at any step, ${name}`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -164,7 +164,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: no push replaces a debounced job that has begun and sleeps`, async () => {
+  Deno.test(`migrate: no push replaces a debounced job that has begun and sleeps, ${name}`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     const push = async (store: Store, version: number) =>
@@ -185,7 +185,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assertEquals(kept.map(({ payload }) => getField(payload, "args")).toSorted(), [[1], [2]]);
   });
 
-  Deno.test(`migrate ${name}: a debounced job doesn't displace the one that waits at the target`, async () => {
+  Deno.test(`migrate: a debounced job doesn't displace the one that waits at the target, ${name}`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     const push = async (store: Store, version: number) =>
@@ -201,7 +201,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assertEquals(waiting.map(({ payload }) => getField(payload, "args")).toSorted(), [[1], [3]]);
   });
 
-  Deno.test(`migrate ${name}: a throttled push is refused at the target, killed at any step`, async () => {
+  Deno.test(`migrate: a throttled push is refused at the target, killed at any step, ${name}`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -233,7 +233,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: a repeated idempotent push is recognized at the target, killed at any step`, async () => {
+  Deno.test(`migrate: a repeated idempotent push is recognized at the target, killed at any step, ${name}`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -261,7 +261,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: a program that pushes meanwhile loses nothing, and the migration says so`, async () => {
+  Deno.test(`migrate: a program that pushes meanwhile loses nothing, and the migration says so, ${name}`, async () => {
     for (const when of ["mark ", "put job", "drop job"]) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -298,7 +298,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: all throttles arrive, also many, and some with thousands of pushes`, async () => {
+  Deno.test(`migrate: all throttles arrive, also many, and some with thousands of pushes, ${name}`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     const pushes = (count: number) => Array.from({ length: count }, (_, i) => ({ jid: jid(i), agoMs: i }));
@@ -317,7 +317,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     assertEquals((await from.transfer.read("throttle")).rows, []);
   });
 
-  Deno.test(`migrate ${name}: a job that was replaced after the migration died arrives in its new version`, async () => {
+  Deno.test(`migrate: a job that was replaced after the migration died arrives in its new version, ${name}`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -341,7 +341,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: the next push replaces a migrated job with on_duplicate`, async () => {
+  Deno.test(`migrate: the next push replaces a migrated job with on_duplicate, ${name}`, async () => {
     await using t = await openBoth();
     const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
     for (const options of [{}, { in: "1h" }]) {
@@ -357,7 +357,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: limits and pauses of groups are copied, then end at the source, killed at any step`, async () => {
+  Deno.test(`migrate: limits and pauses of groups are copied, then end at the source, killed at any step, ${name}`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -397,7 +397,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: pauses are copied, then end at the source; a kill at any step loses none`, async () => {
+  Deno.test(`migrate: pauses are copied, then end at the source; a kill at any step loses none, ${name}`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -419,7 +419,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: killed at any step and run again, it loses and duplicates no job`, async () => {
+  Deno.test(`migrate: killed at any step and run again, it loses and duplicates no job, ${name}`, async () => {
     // Dies right before or right after its n-th step; then a new run does the rest.
     for (let n = 0;; n++) {
       await using t = await openBoth();
@@ -440,7 +440,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: killed at any step and run again, batches and flows arrive as they were`, async () => {
+  Deno.test(`migrate: killed at any step and run again, batches and flows arrive as they were, ${name}`, async () => {
     for (let n = 0;; n++) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];
@@ -468,7 +468,7 @@ for (const [name, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true
     }
   });
 
-  Deno.test(`migrate ${name}: killed at any step and run again, it migrates byte-identical jobs once each`, async () => {
+  Deno.test(`migrate: killed at any step and run again, it migrates byte-identical jobs once each, ${name}`, async () => {
     // Without a jid, so that the jobs are identical; more than one batch of them.
     const alike = { payload: '{"class":"A","args":[]}' };
     for (let n = 0;; n++) {
@@ -522,10 +522,10 @@ Deno.test("migrate: refuses while workers of the source are alive, and migrates 
   assertEquals(await numbersIn(t.redis, { in: "queue", queue: "default" }), [1, 2, 3]);
 });
 
-for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
-  Deno.test(`migrate ${direction}: a job that was cancelled while a worker ran it ends, and doesn't move`, async () => {
+for (const direction of ["from SQLite", "from Redis"]) {
+  Deno.test(`migrate: a job that was cancelled while a worker ran it ends, and doesn't move, ${direction}`, async () => {
     await using t = await openBoth();
-    const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
+    const [from, to] = direction === "from SQLite" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
     const client = new Client({ store: from });
     const batch = await client.batches.open();
     await batch.add("HardJob", [1]);
@@ -559,10 +559,10 @@ Deno.test("migrate: unique locks are copied", async () => {
   assertEquals(await t.sqlite.jobs.enqueue([{ ...locked, jid: "b" }]), [{ kind: "stored" }]);
 });
 
-for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
-  Deno.test(`migrate ${direction}: steps and the stream of a job are copied, and a signal still ends its wait`, async () => {
+for (const direction of ["from SQLite", "from Redis"]) {
+  Deno.test(`migrate: steps and the stream of a job are copied, and a signal still ends its wait, ${direction}`, async () => {
     await using t = await openBoth();
-    const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
+    const [from, to] = direction === "from SQLite" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
     const worker = await register(from);
     await from.jobs.enqueue([job(1)]);
     const { token } = (await takeUpTo(from, worker, 1))[0]!;
@@ -598,10 +598,10 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
   });
 }
 
-for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
-  Deno.test(`migrate ${direction}: a child that ends at the target before its parent arrives wakes the parent`, async () => {
+for (const direction of ["from SQLite", "from Redis"]) {
+  Deno.test(`migrate: a child that ends at the target before its parent arrives wakes the parent, ${direction}`, async () => {
     await using t = await openBoth();
-    const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
+    const [from, to] = direction === "from SQLite" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
     const owner = await register(from);
     await from.jobs.enqueue([job(1)]);
     const { token } = (await takeUpTo(from, owner, 1))[0]!;
@@ -637,9 +637,9 @@ for (const direction of ["SQLite to Redis", "Redis to SQLite"]) {
     assertMatch(ended!.record, /^\{"state":"succeeded",.*"value":7\}$/);
   });
 
-  Deno.test(`migrate ${direction}: a wait that ends at the source after its steps were copied ends at the target`, async () => {
+  Deno.test(`migrate: a wait that ends at the source after its steps were copied ends at the target, ${direction}`, async () => {
     await using t = await openBoth();
-    const [from, to] = direction === "SQLite to Redis" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
+    const [from, to] = direction === "from SQLite" ? [t.sqlite, t.redis] : [t.redis, t.sqlite];
     const waiting = `{"state":"waiting","until":9999999999999,"since":1,"kind":"wait","key":"k"}`;
     const done = `{"state":"succeeded","since":1,"ended":2,"kind":"wait","key":"k","value":1}`;
     const put = (a: string, b: string) =>
@@ -677,8 +677,8 @@ Deno.test("migrate: cron entries are copied with their state, unless the target 
   assertEquals((await t.sqlite.cron.page()).entries, []);
 });
 
-for (const [direction, pick] of [["SQLite to Redis", false], ["Redis to SQLite", true]] as const) {
-  Deno.test(`migrate ${direction}: a cron entry still waits for the job of its previous run, killed at any step`, async () => {
+for (const [direction, pick] of [["from SQLite", false], ["from Redis", true]] as const) {
+  Deno.test(`migrate: a cron entry still waits for the job of its previous run, killed at any step, ${direction}`, async () => {
     const overlaps = ["skip", "queue-one", "allow"] as const;
     for (let n = 0;; n++) {
       await using t = await openBoth();
@@ -712,7 +712,7 @@ for (const [direction, pick] of [["SQLite to Redis", false], ["Redis to SQLite",
     }
   });
 
-  Deno.test(`migrate ${direction}: a cron entry doesn't wait for a job that has ended at the target`, async () => {
+  Deno.test(`migrate: a cron entry doesn't wait for a job that has ended at the target, ${direction}`, async () => {
     for (const moment of ["before", "during", "never"]) {
       await using t = await openBoth();
       const [from, to] = pick ? [t.redis, t.sqlite] : [t.sqlite, t.redis];

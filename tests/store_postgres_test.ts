@@ -1,9 +1,9 @@
 /**
- * The store contract, on a real PostgreSQL.
+ * The store contract, on a real PostgreSQL. `store_postgres_long_test.ts` has its long themes.
  *
  * @module
  */
-import { storeContract } from "./store_contract/mod.ts";
+import { LARGE_THEMES, storeContract, THEMES } from "./store_contract/mod.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { emptyPostgresStores } from "./support/postgres_stores.ts";
 
@@ -14,4 +14,4 @@ Deno.test.afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-storeContract("postgres", stores.open);
+storeContract("postgres", stores.open, THEMES.filter((theme) => !LARGE_THEMES.includes(theme)));

@@ -84,15 +84,23 @@ const LONG: Readonly<Record<string, string>> = {
   "tests/clients/worker_": "the conformance table of each language",
   "tests/cli/incidents_test.ts": "each staged incident lasts until it is noticed",
   "tests/simulation/simulation_test.ts": "hundreds of schedules",
-  "tests/store_postgres_scratch_test.ts": "PostgreSQL from its packages",
+  "tests/store_postgres_long_test.ts": "the themes of the contract with thousands of jobs",
 };
 
 /**
  * Titles of tests that repeat on Redis what they do on SQLite, by the convention of their ends: the store contract has what differs.
  * `make test-long` runs them.
  */
-const ON_REDIS = ["on redis", "(redis)"];
-const REPEATING = ["tests/server/", "tests/cli/", "tests/web/", "tests/clients/", "tests/library/", "tests/docs/"];
+const ON_REDIS = ["on redis", "(redis)", "from redis"];
+const REPEATING = [
+  "tests/server/",
+  "tests/cli/",
+  "tests/web/",
+  "tests/clients/",
+  "tests/library/",
+  "tests/docs/",
+  "tests/store_migrate_",
+];
 
 /**
  * Returns the tasks of a run, in the order in which they should start: those that take longest first, so that the short ones keep all

@@ -51,7 +51,7 @@ import { unique } from "./unique.ts";
 import { wait } from "./wait.ts";
 import { webhooks } from "./webhooks.ts";
 
-const THEMES: Readonly<Record<string, Cases>> = {
+const CASES: Readonly<Record<string, Cases>> = {
   enqueue,
   take,
   settle,
@@ -100,10 +100,16 @@ const THEMES: Readonly<Record<string, Cases>> = {
   findings,
 };
 
+/** The themes of the contract. */
+export const THEMES: readonly string[] = Object.keys(CASES);
+
+/** Those with thousands of jobs, which take some seconds each on a server. */
+export const LARGE_THEMES: readonly string[] = ["large flows", "flowKeys", "batches at random", "measures"];
+
 /** Registers the cases as tests of the adapter called `name`: all, or those of some themes. */
-export function storeContract(name: string, open: OpenTestStore, themes = Object.keys(THEMES)): void {
+export function storeContract(name: string, open: OpenTestStore, themes = THEMES): void {
   for (const theme of themes) {
-    const cases = THEMES[theme]!;
+    const cases = CASES[theme]!;
     for (const [what, run] of Object.entries(cases)) {
       Deno.test(`${name}: ${theme}: ${what}`, () => run(open));
     }
