@@ -52,7 +52,7 @@ async function main(args: readonly string[]): Promise<number> {
   }) as unknown as Flags;
   const begun = performance.now();
   const strict = (Deno.env.get("CI") ?? "") !== "";
-  if (!await setUp(ROOT, { forTests: !flags.check, strict, print })) return 1;
+  if (!await setUp(ROOT, { forTests: !flags.check, ahead: flags.setup, strict, print })) return 1;
   print(`Set up in ${((performance.now() - begun) / 1000).toFixed(0)} s`);
   if (flags.setup) return 0;
 

@@ -17,10 +17,11 @@ export function packageFolder(root: string, name: NodePackage): string {
   return join(root, ".deno/test-packages", name);
 }
 
-/** One thing that a set-up provides. A run without it skips tests by name, except where it is `required`. */
+/** One thing that a set-up provides. */
 interface Part {
   readonly name: string;
-  readonly required?: boolean;
+  /** The consequence if it is missing; undefined if nothing works without it. */
+  readonly without?: string;
   /** @throws {Error} with the reason */
   provide(): Promise<void>;
 }
@@ -34,10 +35,9 @@ async function run(command: readonly [string, ...string[]], root: string): Promi
 /** The packages of the lock file, and the bundler, which Deno downloads when it bundles for the first time. */
 function toolchain(root: string): Part[] {
   return [
-    { name: "the packages of deno.lock", required: true, provide: () => run(denoCommand("ci", "--quiet"), root) },
+    { name: "the packages of deno.lock", provide: () => run(denoCommand("ci", "--quiet"), root) },
     {
       name: "the bundler",
-      required: true,
       provide: async () => {
         const folder = await Deno.makeTempDir({ prefix: "jobs-setup-" });
         try {
@@ -51,11 +51,34 @@ function toolchain(root: string): Part[] {
   ];
 }
 
+const WITHOUT = "tests that need it are skipped";
+
+/** The runtime that `make compile` puts into the executable, in Deno's cache. */
+function compiler(root: string): Part {
+  return {
+    name: "Deno's runtime",
+    without: "`make compile` will try again",
+    provide: async () => {
+      if (Deno.env.get("DENORT_BIN")) return;
+      const folder = await Deno.makeTempDir({ prefix: "jobs-setup-" });
+      try {
+        await Deno.writeTextFile(join(folder, "a.js"), "");
+        const args = ["--quiet", "--output", join(folder, "b"), join(folder, "a.js")];
+        const { success, stderr } = await outputOf(denoCommand("compile", ...args), { cwd: root });
+        if (!success) throw new Error(stderr.match(/error sending request[^\n]*/)?.[0] ?? stderr);
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  };
+}
+
 /** The parts that only tests need. */
 function testParts(root: string, print: (line: string) => void): Part[] {
   return [
     {
       name: "the programs that tests drive",
+      without: WITHOUT,
       provide: async () => {
         const missing = missingTools();
         if (missing.length === 0) return;
@@ -67,10 +90,15 @@ function testParts(root: string, print: (line: string) => void): Part[] {
         await install(missing);
       },
     },
-    { name: "a runtime to compile with", provide: () => run(["scripts/test-denort.sh"], root) },
-    { name: "Redis 8 and Valkey 8", provide: () => run(["scripts/test-servers.sh"], root) },
+    {
+      name: "a runtime for tests to compile with",
+      without: WITHOUT,
+      provide: () => run(["scripts/test-denort.sh"], root),
+    },
+    { name: "Redis 8 and Valkey 8", without: WITHOUT, provide: () => run(["scripts/test-servers.sh"], root) },
     ...NODE_PACKAGES.map((name): Part => ({
       name,
+      without: WITHOUT,
       provide: () => installPackage(packageFolder(root, name), name, root),
     })),
   ];
@@ -85,27 +113,37 @@ async function installPackage(folder: string, name: string, root: string): Promi
   await Deno.writeTextFile(complete, "");
 }
 
+/** The extent of a set-up. */
+export interface SetUpOptions {
+  /** Also the parts that only tests need. */
+  readonly forTests: boolean;
+  /** Also the parts that no test needs, for a time without a network. */
+  readonly ahead: boolean;
+  /** No test may be skipped. */
+  readonly strict: boolean;
+  readonly print: (line: string) => void;
+}
+
 /**
  * Provides what is missing; takes half a second if nothing is.
  *
- * @param forTests false: only what the program itself, `make check` and `make compile` need
- * @param strict nothing may be missing
  * @returns whether a run may start; prints what is missing
  */
 export async function setUp(
   root: string,
-  { forTests, strict, print }: { forTests: boolean; strict: boolean; print: (line: string) => void },
+  { forTests, ahead, strict, print }: SetUpOptions,
 ): Promise<boolean> {
   let complete = true;
-  const provide = async ({ name, required, provide }: Part) => {
+  const provide = async ({ name, without, provide }: Part) => {
     try {
       await provide();
     } catch (error) {
-      print(`Can't get ${name}${required ? "" : ": tests that need it are skipped"}. ${(error as Error).message}`);
-      if (required || strict) complete = false;
+      print(`Can't get ${name}${without === undefined ? "" : `: ${without}`}. ${(error as Error).message}`);
+      if (without === undefined || (strict && without === WITHOUT)) complete = false;
     }
   };
   for (const part of toolchain(root)) await provide(part);
+  if (ahead) await provide(compiler(root));
   if (forTests && complete) await Promise.all(testParts(root, print).map(provide));
   if (!complete && strict) print("CI is set: nothing may be skipped.");
   return complete;
