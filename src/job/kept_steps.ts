@@ -20,11 +20,28 @@ const MAX_RECORD_CHARACTERS = 2_000;
  * @param steps names and records of the steps, in any order
  */
 export function keptSteps(steps: Iterable<readonly [name: string, record: string]>): string | undefined {
-  const all = [...steps].flatMap(([name, record]) => {
+  return keep([...steps].flatMap(([name, record]) => {
     // The mark of a job that must not sleep has no name.
     const step = name === "" ? undefined : readHead(name, record);
     return step === undefined ? [] : [step];
-  }).sort((a, b) => b.since - a.since);
+  }));
+}
+
+/**
+ * Returns the same of steps that are read already.
+ *
+ * @param steps the steps, and the lengths of their records
+ */
+export function keptOfKnown(steps: Iterable<{ readonly step: Step; readonly characters: number }>): string | undefined {
+  return keep(Array.from(steps, ({ step, characters }) => {
+    if (characters <= MAX_RECORD_CHARACTERS) return step;
+    const { value: _value, cursor: _cursor, ...head } = step;
+    return head;
+  }));
+}
+
+function keep(all: Step[]): string | undefined {
+  all.sort((a, b) => b.since - a.since);
   const kept: string[] = [];
   let characters = 0;
   for (const step of all.slice(0, MAX_STEPS_KEPT)) {

@@ -15,7 +15,7 @@
  */
 import { LeaseLost } from "../job/errors.ts";
 import { parseLossless } from "../job/json.ts";
-import { keptSteps } from "../job/kept_steps.ts";
+import { keptOfKnown, keptSteps } from "../job/kept_steps.ts";
 import { MAX_STEPS, MAX_STEPS_CHARACTERS, mayHaveSteps, readStep, type Step, type StepKind } from "../job/step.ts";
 import { StoreError } from "../store/port/errors.ts";
 import type { NewWait } from "../store/port/steps.ts";
@@ -46,6 +46,8 @@ export class StepRecords {
   readonly #services: Pick<StepServices, "steps" | "clock" | "outage">;
   /** The steps by name; undefined before they are read. */
   #steps: Map<string, KnownStep> | undefined;
+  /** Whether the store has no other steps: this attempt is the first with steps, and only this object writes them. */
+  #areAllKnown = false;
   #loading: Promise<void> | undefined;
   #count = 0;
   /** The characters of all records, which {@linkcode MAX_STEPS_CHARACTERS} limits. */
@@ -65,6 +67,8 @@ export class StepRecords {
 
   /** Returns the steps for the record of the ended job. Call it before {@linkcode close}, which forgets unstored steps. */
   async history(): Promise<string | undefined> {
+    // A read would cost as much as a step.
+    if (this.#areAllKnown) return keptOfKnown(this.#steps!.values());
     const unstored = new Map(this.#unstored);
     const isStored = this.#hasWritten || mayHaveSteps(this.#job.job.payload);
     return isStored ? await readHistory(this.#services, unstored) : keptSteps(unstored);
@@ -80,6 +84,7 @@ export class StepRecords {
     const { steps } = this.#services;
     const checked = async <Reply>(call: () => Promise<Reply | undefined>) => {
       this.#noteWrite();
+      this.#areAllKnown = false;
       const reply = await this.#untilReply(call);
       if (reply === undefined) this.#job.abort(new LeaseLost());
       return reply;
@@ -111,6 +116,7 @@ export class StepRecords {
     const { jid, job } = this.#job;
     if (jid === "" || mayHaveSteps(job.payload)) return this.#loading ??= this.#read();
     this.#steps = new Map();
+    this.#areAllKnown = !this.#hasWritten;
     return undefined;
   }
 
@@ -189,6 +195,8 @@ export class StepRecords {
     this.checkCount(wait.name, present);
     await this.store();
     this.#noteWrite();
+    // Its end is written by the store.
+    this.#areAllKnown = false;
     const after = this.#lastSince;
     const { record, leftMs } = this.#leased(
       await this.#untilReply(() => this.#services.steps.wait({ ...wait, after })),
