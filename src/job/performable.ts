@@ -41,7 +41,8 @@ export function checkPerformable({ args, raw }: { readonly args: readonly unknow
 
 /** Returns whether a JSON text has more than {@linkcode MAX_LEVELS} levels. */
 export function isTooDeep(text: string): boolean {
-  return hasManyBrackets(text) && levelsOf(text) > MAX_LEVELS;
+  // Each level has two brackets, which most payloads are too short for.
+  return text.length > 2 * MAX_LEVELS && hasManyBrackets(text) && levelsOf(text) > MAX_LEVELS;
 }
 
 /** Returns whether a text has more brackets than levels are allowed. Nearly every payload has few, and needs no further look. */

@@ -54,6 +54,11 @@ export function logger(name: string, clock: Clock = systemClock): Log {
 
 const TAPE_LEVELS: Record<LogLevel, TapeLevel> = { debug: "debug", info: "info", warn: "warning", error: "error" };
 
+const RANKS: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+/** What {@linkcode openLog} configured last: in this configuration, one level applies to all parts. */
+let own: { readonly config: unknown; readonly level: LogLevel } | undefined;
+
 class TapeLog implements Log {
   readonly #tape: Logger;
   readonly #name: string;
@@ -84,6 +89,8 @@ class TapeLog implements Log {
   }
 
   enabled(level: LogLevel): boolean {
+    // LogTape would ask each parent of the logger, twice per job.
+    if (own !== undefined && getConfig() === own.config) return RANKS[level] >= RANKS[own.level];
     return this.#tape.isEnabledFor(TAPE_LEVELS[level]);
   }
 
@@ -159,7 +166,7 @@ export function openLog(options: LogOptions = {}): LogControl {
   const writeLine = (line: LogLine) => lines.write(line);
   const sink: LineSink = Object.assign((record: LogRecord) => writeLine(lineOf(record)), { writeLine });
   let { level = "info" } = options;
-  const configure = () =>
+  const configure = () => {
     configureSync({
       reset: true,
       sinks: { [SINK]: sink },
@@ -168,6 +175,8 @@ export function openLog(options: LogOptions = {}): LogControl {
         { category: ["logtape", "meta"], sinks: [SINK], lowestLevel: "error" },
       ],
     });
+    own = { config: getConfig(), level };
+  };
   configure();
   opened.push(configure);
   return {
