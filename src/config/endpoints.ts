@@ -182,11 +182,11 @@ function readHeaders(headers: unknown, check: Check): Record<string, string> {
 
 /** Returns an endpoint as it is shown: without secrets. */
 export function shownEndpoint(
-  { class: name, url, secrets, headers, options }: Endpoint,
+  { class: name, url, secrets, headers, options, format }: Endpoint,
 ): Readonly<Record<string, unknown>> {
   return {
     class: name,
-    url: shownUrl(url),
+    url: shownUrl(url, format),
     ...(secrets.length > 0 && { secret: "***" }),
     ...(Object.keys(headers).length > 0 && { headers: Object.keys(headers) }),
     ...options,

@@ -92,8 +92,17 @@ export interface OpenCircuit {
 /** The timeout of an endpoint's jobs, unless the entry or the job has one. */
 export const DEFAULT_ENDPOINT_TIMEOUT = "1m";
 
-/** Returns a URL without its query, which may have a secret. */
-export function shownUrl(url: string): string {
+/** A part of a path that people don't choose: the secret of services whose URL is the permission to call it. */
+const SECRET_SEGMENT = /^(?=.*\d)(?=.*[A-Za-z])[\w~.=%-]{16,}$|^.{40,}$/;
+
+/**
+ * Returns a URL as it is shown: without its query, a login, and parts of its path that look like a secret.
+ *
+ * @param format present for a webhook: its whole path may be a secret, so that only the origin is shown
+ */
+export function shownUrl(url: string, format?: WebhookFormat): string {
   const { origin, pathname, search } = new URL(url);
-  return `${origin}${pathname}${search === "" ? "" : "?…"}`;
+  if (format !== undefined) return origin;
+  const path = pathname.split("/").map((part) => SECRET_SEGMENT.test(part) ? "…" : part).join("/");
+  return `${origin}${path}${search === "" ? "" : "?…"}`;
 }

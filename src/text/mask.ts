@@ -55,6 +55,23 @@ export const LOOKS: readonly Look[] = [
     shown: MASKED,
     worst: ["ghp-", "sk-ant-.", "github_pat_ "],
   },
+  // The secrets of endpoints and of accounts, and tokens of this program.
+  {
+    look: /\b(whsec_[\w+/=-]{8,400}|jobs_[\w-]{32}(?![\w-])|scrypt\$[\w-]{2,4}\$[\w-]{22}\$[\w-]{43})/g,
+    shown: MASKED,
+    worst: ["whsec_ ", "whsec_a", "jobs_", "jobs_a ", "scrypt$15p3$", "scrypt$"],
+  },
+  // URLs that are the permission to call them.
+  {
+    look: /(:\/\/hooks\.slack\.com\/)[\w/-]{1,400}/g,
+    shown: `$1${MASKED}`,
+    worst: ["://hooks.slack.com/", "://hooks.slack.com/ "],
+  },
+  {
+    look: /(:\/\/(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/(?:v\d{1,3}\/)?webhooks\/)[\w/-]{1,400}/g,
+    shown: `$1${MASKED}`,
+    worst: ["://discord.com/api/webhooks/", "://a.discord", "://discordapp.com/api/v1/"],
+  },
   {
     look: /\b(Bearer|Basic) [\w+/=.~-]{8,4000}/gi,
     shown: `$1 ${MASKED}`,
@@ -113,7 +130,7 @@ const MEMBER = /(?<!\\)"((?:[^"\\]|\\.){0,500})"\s{0,20}:\s{0,20}("(?:[^"\\]|\\.
 
 /** Masks the secrets in values and texts. */
 export class Mask {
-  readonly #names: RegExp;
+  #names: RegExp;
   readonly #isWhole: boolean;
 
   /**
@@ -124,6 +141,14 @@ export class Mask {
     this.#isWhole = isWhole;
     const escaped = more.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     this.#names = new RegExp([...NAMES, ...escaped].join("|"), "i");
+  }
+
+  /** Masks the same, and shows everything else, however large. */
+  get whole(): Mask {
+    if (this.#isWhole) return this;
+    const whole = new Mask([], true);
+    whole.#names = this.#names;
+    return whole;
   }
 
   /** Masks texts that look like a secret, and values of secret names (`token=…`), and cuts the result to 20,000 characters. */

@@ -30,6 +30,12 @@ Deno.test("masks what looks like a secret within a text", () => {
     ["key AKIAABCDEFGHIJKLMNOP.", `key ${MASKED}.`],
     ["-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----!", `${MASKED}!`],
     ["eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln", MASKED],
+    [`secret whsec_${"QUJD".repeat(8)}== of`, `secret ${MASKED} of`],
+    [`key jobs_${"aB3-".repeat(8)}.`, `key ${MASKED}.`],
+    [`ann:operator:scrypt$15p3$${"a".repeat(22)}$${"b".repeat(43)}`, `ann:operator:${MASKED}`],
+    ["jobs_session_12ab34cd jobs_dead_total", "jobs_session_12ab34cd jobs_dead_total"],
+    ["POST https://hooks.slack.com/services/T0/B0/XyZ failed", `POST https://hooks.slack.com/${MASKED} failed`],
+    ["https://discord.com/api/webhooks/123/a-B_c?x=1", `https://discord.com/api/webhooks/${MASKED}?x=1`],
     ["https://example.com/a:b@c", "https://example.com/a:b@c"],
     ["bob@example.com", "bob@example.com"],
   ];

@@ -510,6 +510,26 @@ onBothStores("a stream continues at the next gateway without a lost or repeated 
   assertEquals(await chunksOf(store, jid), ["a", "b", "c", "d", "e"]);
 });
 
+onBothStores(
+  "secrets in a stream are masked, in texts as in values, and nothing else is cut",
+  async ({ store, visitor }) => {
+    await using server = new Server(store);
+    const worker = await server.register();
+    const jid = (await new Client({ store }).push({ class: "Try", args: [] }))!;
+    const { jobs: [{ token }] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+    const secret = `whsec_${"QUJD".repeat(8)}`;
+    const long = "word ".repeat(8_000);
+    const chunks = [`key ${secret}.`, { note: secret }, long, { long }];
+    await server.send("stream", { worker, token, from: 0, chunks });
+    await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] });
+    const { text } = await visitor().send(`/api/v1/jobs/${jid}/stream`);
+    const shown = [...text.matchAll(/^data: (\{"number".*)$/gm)].map(([, data]) => JSON.parse(data!).chunk);
+    assertEquals(shown, ["key ••••••.", { note: "••••••" }, long, { long }]);
+    const page = await visitor().send(`/jobs/${jid}`);
+    assertEquals([page.text.includes("key ••••••."), page.text.includes(secret)], [true, false]);
+  },
+);
+
 onBothStores("chunks keep their order when a request is repeated that waits for room", async ({ store }) => {
   const held = holdStreams(store);
   await using server = new Server(held.store);

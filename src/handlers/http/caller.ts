@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { type OpenCircuit, shownUrl } from "../../job/endpoint.ts";
+import { type OpenCircuit, shownUrl, type WebhookFormat } from "../../job/endpoint.ts";
 import { Discard, Timeout } from "../../job/errors.ts";
 import { parseLossless } from "../../job/json.ts";
 import { CutOutput } from "../../job/returned.ts";
@@ -109,7 +109,7 @@ export class Caller {
       }
       const { message } = error as Error;
       if (!(error instanceof PrivateAddress)) ended({ isAlive: false, error: message });
-      throw new HttpFailed(`POST ${shownUrl(endpoint.url)} failed: ${message}`);
+      throw new HttpFailed(`POST ${shownUrl(endpoint.url, endpoint.format)} failed: ${message}`);
     }
     const { status } = answer;
     const waitMs = status === 429 || status === 503
@@ -121,7 +121,7 @@ export class Caller {
     if (!isSuccess(status)) throw failureOf(endpoint, answer, failure);
     if (isWebhook || bytes <= MAX_BODY_BYTES) return resultOf(output.end());
     throw new HttpFailed(
-      `POST ${shownUrl(endpoint.url)}: the answer is longer than ${MAX_BODY_BYTES / 1024 / 1024} MiB`,
+      `POST ${shownUrl(endpoint.url, endpoint.format)}: the answer is longer than ${MAX_BODY_BYTES / 1024 / 1024} MiB`,
     );
   }
 
@@ -175,14 +175,21 @@ function resultOf(body: Uint8Array | CutOutput): unknown {
   }
 }
 
-function failureOf({ url }: OpenEndpoint, { status, statusText, header }: Answer, body: string): Error {
+function failureOf({ url, format }: OpenEndpoint, { status, statusText, header }: Answer, body: string): Error {
   const to = status >= 300 && status < 400 ? header("location") : undefined;
   const redirect = to === undefined
     ? ""
-    : ` to ${to.slice(0, 200)}; redirects aren't followed: set "url" to that address`;
-  const words = [`POST ${shownUrl(url)}: ${status}${statusText && ` ${statusText}`}${redirect}`, body.trim()];
+    : ` to ${shownTarget(to, url, format)}; redirects aren't followed: set "url" to that address`;
+  const words = [`POST ${shownUrl(url, format)}: ${status}${statusText && ` ${statusText}`}${redirect}`, body.trim()];
   const message = words.filter(Boolean).join(": ");
   if (status !== 410) return new HttpFailed(message);
   // The stack of the worker says nothing about the endpoint.
   return Object.assign(new Discard(message), { stack: "" });
+}
+
+/** Returns the target of a redirect as it is shown. Its query may have a secret, as that of the URL. */
+function shownTarget(to: string, url: string, format: WebhookFormat | undefined): string {
+  const target = URL.parse(to, url);
+  const isWeb = target !== null && (target.protocol === "https:" || target.protocol === "http:");
+  return isWeb ? shownUrl(target.href, format).slice(0, 200) : "an invalid address";
 }

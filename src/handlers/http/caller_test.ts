@@ -312,3 +312,33 @@ Deno.test("verifies the certificate and the name of an https endpoint, also with
   }
   assertEquals(endpoint.requests.length, 1);
 });
+
+Deno.test("a failure shows neither the secrets in the path of a URL, nor those in the target of a redirect", async () => {
+  const redirect = (to: string): AnswerRequest => (_, { write }) =>
+    write(`HTTP/1.1 302 Found\r\nLocation: ${to}\r\nContent-Length: 0\r\n\r\n`);
+  const messageOf = async (to: string, more: Partial<OpenEndpoint> = {}) => {
+    await using endpoint = await HttpEndpoint.open(redirect(to));
+    const { origin } = new URL(endpoint.url);
+    const { call } = openCaller(`${origin}/hooks/a8f3k2j4h5g6d7s8?token=t0`, more);
+    const notice = {
+      id: "j1-dead-1",
+      type: "dead",
+      at: 1,
+      data: { jid: "j1", class: "Mail", queue: "mails", attempt: 1 },
+    };
+    const job = runningJob({ payload: { args: [notice] } });
+    const { message } = await assertRejects(() => call(job), HttpFailed);
+    return message.replaceAll(origin, "ORIGIN");
+  };
+  const cure = `redirects aren't followed: set "url" to that address`;
+  assertEquals(
+    await messageOf("https://b.example/login?next=/hooks&session=s3cr3t"),
+    `POST ORIGIN/hooks/…?…: 302 Found to https://b.example/login?…; ${cure}`,
+  );
+  assertEquals(await messageOf("/other?session=s3cr3t"), `POST ORIGIN/hooks/…?…: 302 Found to ORIGIN/other?…; ${cure}`);
+  assertEquals(
+    await messageOf("https://b.example/services/T0/x", { format: "slack" }),
+    `POST ORIGIN: 302 Found to https://b.example; ${cure}`,
+  );
+  assertEquals(await messageOf("mailto:s3cr3t"), `POST ORIGIN/hooks/…?…: 302 Found to an invalid address; ${cure}`);
+});

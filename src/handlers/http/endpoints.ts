@@ -60,7 +60,7 @@ export class Endpoints {
       class: endpoint.class,
       perform: (job) => this.#perform(endpoint, job),
       options: { timeout: DEFAULT_ENDPOINT_TIMEOUT, ...endpoint.options },
-      source: `http ${shownUrl(endpoint.url)}`,
+      source: `http ${shownUrl(endpoint.url, endpoint.format)}`,
       isInternal: endpoint.format !== undefined,
     }));
   }

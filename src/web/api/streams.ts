@@ -59,10 +59,10 @@ function textOf(item: StreamItem, { mask }: Services): string {
     return eventText({ id: number, name: "gap", data: JSON.stringify({ from: item.gapFrom, to: number }) });
   }
   const { run, attempt } = item;
-  const value = parseLossless(item.chunk);
-  const chunk = typeof value === "string" ? value : stringifyLossless(mask.value(value));
+  // A chunk that is cut would corrupt the text that a program puts together.
+  const chunk = stringifyLossless(mask.whole.value(parseLossless(item.chunk)));
   const head = JSON.stringify({ number, run, attempt }).slice(0, -1);
-  return eventText({ id: number, data: `${head},"chunk":${typeof value === "string" ? item.chunk : chunk}}` });
+  return eventText({ id: number, data: `${head},"chunk":${chunk}}` });
 }
 
 /** Returns how the job has ended, if its record is kept. */

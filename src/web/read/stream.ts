@@ -38,6 +38,8 @@ export async function shownStream({ store, mask }: Pick<Services, "store" | "mas
       const value = parseLossless(item.chunk);
       text += typeof value === "string" ? value : `${stringifyLossless(mask.value(value))}\n`;
     }
+    // A secret may be spread over chunks.
+    text = mask.whole.text(text);
     if (text.length > MAX_SHOWN) text = `…${text.slice(-MAX_SHOWN)}`;
     if (page.items.length === 0) return { text, last, run, isOpen: !page.ended };
   }
