@@ -22,6 +22,11 @@ const MAX_WORKERS = 2_000;
 /** How late a command reaches a program that has jobs, and a heartbeat the store. */
 const MAX_TICK_MS = 1_000;
 
+/** The user of a program's worker; undefined without users. */
+type Ownership = { readonly owner: string | undefined } | typeof NO_PROGRAM;
+/** A worker of `jobs run`, of a program that contains it, or of Sidekiq. */
+const NO_PROGRAM = "no program";
+
 export interface GatewayOptions {
   readonly store: Store;
   readonly settings: Settings;
@@ -41,7 +46,7 @@ export class Gateway implements AsyncDisposable {
   #keeper: RemoteWorker | undefined;
   #key: string | undefined;
   /** The owners that are being read. */
-  #owners: Promise<ReadonlyMap<string, string>> | undefined;
+  #owners: Promise<ReadonlyMap<string, Ownership>> | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -112,20 +117,25 @@ export class Gateway implements AsyncDisposable {
   }
 
   /**
-   * Checks that no other user has registered the worker at another gateway. A program without a user has all rights, and takes any.
+   * Checks that the ID is free, or that of this user's program at another gateway. A program without a user has all rights, and takes
+   * that of any program. Without this check, a token would speak for a worker of `jobs run`, whose jobs would then run twice.
    *
    * @throws {ForeignWorker}
    */
   async #checkOwner({ id, owner }: Program): Promise<void> {
-    if (owner === undefined) return;
     const registered = (await this.#readOwners()).get(id);
-    if (registered !== undefined && registered !== owner) throw foreign(id);
+    if (registered === undefined) return;
+    if (registered === NO_PROGRAM) {
+      throw new ForeignWorker(`Worker "${id}" isn't a worker of another program; expected another nonce`);
+    }
+    if (owner !== undefined && registered.owner !== undefined && registered.owner !== owner) throw foreign(id);
   }
 
-  /** Returns the owners of the workers of other programs, by ID. Thousands of programs register at once after a restart: they share a read. */
-  #readOwners(): Promise<ReadonlyMap<string, string>> {
+  /** Returns to whom the workers of the store belong, by ID. Thousands of programs register at once after a restart: they share a read. */
+  #readOwners(): Promise<ReadonlyMap<string, Ownership>> {
     return this.#owners ??= this.#options.store.workers.list().then(
-      (workers) => new Map(workers.flatMap(({ id, owner }) => owner === undefined ? [] : [[id, owner]])),
+      (workers) =>
+        new Map(workers.map(({ id, program = false, owner }) => [id, program ? { owner } : NO_PROGRAM] as const)),
     ).finally(() => this.#owners = undefined);
   }
 

@@ -65,14 +65,21 @@ export const workers: Cases = {
     await t.store.workers.heartbeat(workerRecord("host:1:aaaaaaaaaaaa", { busy: 1, work }), TTL_MS);
     await t.store.workers.heartbeat(
       workerRecord("host:1:aaaaaaaaaaaa", {
-        ...{ quiet: true, quietSince: 1_700_000_000_000, stopping: true, processKey: "b0:1:2", owner: "ann" },
+        ...{
+          quiet: true,
+          quietSince: 1_700_000_000_000,
+          stopping: true,
+          processKey: "b0:1:2",
+          owner: "ann",
+          program: true,
+        },
       }),
       TTL_MS,
     );
     const all = await t.store.workers.list();
     assertEquals(
-      all.map(({ busy, work, quiet, quietSince, stopping, processKey, owner }) => (
-        { busy, work, quiet, quietSince, stopping, processKey, owner }
+      all.map(({ busy, work, quiet, quietSince, stopping, processKey, owner, program }) => (
+        { busy, work, quiet, quietSince, stopping, processKey, owner, program }
       )),
       [{
         busy: 0,
@@ -82,6 +89,7 @@ export const workers: Cases = {
         stopping: true,
         processKey: "b0:1:2",
         owner: "ann",
+        program: true,
       }],
     );
   },

@@ -188,8 +188,45 @@ onBothStores("a worker belongs to its user at each server of the store", async (
   assertEquals((await store.workers.list()).map(({ id, owner }) => [id, owner]), [[worker, "w"]]);
   assertEquals((await send(second, "register", { ...REGISTRATION, running: [] })).worker, worker);
   await send(second, "deregister", { worker });
-  // An earlier version notes no owner.
+  // A gateway without users notes no owner.
   const { owner: _, ...record } = workerRecord(worker);
-  await store.workers.heartbeat(record, 60_000);
+  await store.workers.heartbeat({ ...record, program: true }, 60_000);
   assertEquals((await send(second, "register", REGISTRATION, other.token)).worker, worker);
+});
+
+onBothStores("no program takes the place of a worker that isn't a program's, or its jobs", async ({ store }) => {
+  const users = [`w:work:${secret}`, `x:work(class=Mail):${secret.replace(/.$/, "A")}`];
+  const hostname = "box";
+  const id = `${hostname}:${REGISTRATION.pid}:${REGISTRATION.nonce}`;
+  await store.workers.heartbeat(workerRecord(id), 60_000);
+  await new Client({ store, onUnregistered: () => {} }).push("Payout", [1], { queue: "money" });
+  const [lease] = await store.jobs.take({ queues: ["money"], limit: 1, worker: id });
+  for (const by of [{ users }, {}]) {
+    await using server = new WorkServer(store, by);
+    for (const more of [{}, { running: [] }, { registration: 1, taken: 0, running: [] }]) {
+      const { error } = await server.send("register", { ...REGISTRATION, ...more }, undefined, token);
+      assertEquals(error, {
+        code: "forbidden",
+        message: `Worker "${id}" isn't a worker of another program; expected another nonce`,
+        field: "nonce",
+      });
+    }
+  }
+  assertEquals(await store.jobs.stillLeased(id), [lease!.token]);
+});
+
+onBothStores("the roles push and work don't learn which worker ran a job", async ({ store }) => {
+  const [pusher, reader] = [newToken(), newToken()];
+  const users = [`w:work:${secret}`, `p:push:${pusher.secret}`, `r:reader:${reader.secret}`];
+  await using server = new WorkServer(store, { users });
+  const jid = await new Client({ store }).push({ class: "Try", args: [] });
+  const { worker } = await server.send("register", REGISTRATION, undefined, token);
+  const { jobs: [job] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 }, undefined, token);
+  await server.send("settle", { worker, outcomes: [{ token: job.token, end: "succeeded" }] }, undefined, token);
+  const resultFor = (by: string) => server.get(`/jobs/${jid}/result?wait=30s`, by);
+  assertEquals((await resultFor(reader.token)).finished.worker, worker);
+  for (const by of [token, pusher.token]) {
+    const answer = await resultFor(by);
+    assertEquals([answer.finished.state, JSON.stringify(answer).includes(worker)], ["succeeded", false]);
+  }
 });

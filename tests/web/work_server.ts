@@ -47,6 +47,13 @@ export class WorkServer implements AsyncDisposable {
     return await (await this.#web.handle(request, "127.0.0.1")).json();
   }
 
+  /** Reads from the API. */
+  async get(path: string, token: string): Promise<Answer> {
+    const headers = { authorization: `Bearer ${token}` };
+    return await (await this.#web.handle(new Request(`http://localhost/api/v1${path}`, { headers }), "127.0.0.1"))
+      .json();
+  }
+
   /** Registers a worker, and returns its name. */
   async register(more: object = {}): Promise<string> {
     const answer = await this.send("register", { ...REGISTRATION, ...more });

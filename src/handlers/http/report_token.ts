@@ -1,10 +1,11 @@
 /**
- * The token with which an endpoint reports about its job to a dashboard. It names one attempt, and is signed with the key that all
- * dashboards of the store share, so that any of them can check it. It ends with the lease of the attempt.
+ * The token with which an endpoint reports about its job to a dashboard. It names one attempt, and is encrypted with the key that all
+ * dashboards of the store share: any of them can read it, and the endpoint learns no worker ID. It ends with the lease of the attempt.
  *
  * @module
  */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 /** An attempt that may be reported about. */
 export interface ReportedAttempt {
@@ -13,22 +14,33 @@ export interface ReportedAttempt {
   readonly lease: string;
 }
 
+const CIPHER = "aes-256-gcm";
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
 /** Returns the token of an attempt. */
 export function reportToken(key: string, { worker, lease }: ReportedAttempt): string {
-  const named = new TextEncoder().encode(JSON.stringify([worker, lease])).toBase64({ alphabet: "base64url" });
-  return `${named}.${proofOf(key, named)}`;
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, cipherKey(key), iv);
+  const text = [cipher.update(JSON.stringify([worker, lease]), "utf8"), cipher.final()];
+  return Buffer.concat([iv, cipher.getAuthTag(), ...text]).toString("base64url");
 }
 
-/** Returns the attempt of a token; undefined if the token isn't signed with the key. */
+/** Returns the attempt of a token; undefined if the token wasn't made with the key. */
 export function readReportToken(key: string, token: string): ReportedAttempt | undefined {
-  const [named = "", proof = ""] = token.split(".");
-  const [given, expected] = [proof, proofOf(key, named)].map((text) => new TextEncoder().encode(text));
-  if (given!.length !== expected!.length || !timingSafeEqual(given!, expected!)) return undefined;
-  const text = new TextDecoder().decode(Uint8Array.fromBase64(named, { alphabet: "base64url" }));
-  const [worker, lease] = JSON.parse(text) as [string, string];
-  return { worker, lease };
+  const bytes = Buffer.from(token, "base64url");
+  if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined;
+  const decipher = createDecipheriv(CIPHER, cipherKey(key), bytes.subarray(0, IV_BYTES));
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  try {
+    const text = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
+    const [worker, lease] = JSON.parse(text) as [string, string];
+    return { worker, lease };
+  } catch {
+    return undefined;
+  }
 }
 
-function proofOf(key: string, named: string): string {
-  return createHmac("sha256", key).update(`report ${named}`).digest("base64url");
+function cipherKey(key: string): Uint8Array {
+  return createHmac("sha256", key).update("report").digest();
 }

@@ -48,6 +48,7 @@ export class Status {
       pid: guest?.pid ?? Deno.pid,
       ...(this.#processKey !== undefined && { processKey: this.#processKey }),
       ...(guest?.owner !== undefined && { owner: guest.owner }),
+      ...(guest !== undefined && { program: true }),
       tag: name ?? tag ?? "",
       labels,
       queues: [...new Set(queues.map((queue) => queue.name))],

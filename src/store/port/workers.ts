@@ -55,6 +55,8 @@ export interface WorkerRecord {
    * and in the records of earlier versions.
    */
   readonly owner?: string;
+  /** Set for a worker of another program: a gateway registers it again, for its program. It registers no other worker's ID. */
+  readonly program?: true;
   /** Free text shown with the worker; may be empty. */
   readonly tag: string;
   /** Further words shown with it. */

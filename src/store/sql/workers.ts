@@ -262,6 +262,7 @@ function readRecord(id: string, text: string): WorkerRecord {
       ...empty,
       processKey: "",
       owner: "",
+      program: true,
       quietSince: 0,
       heartbeatMs: 0,
       stopping: true,

@@ -110,7 +110,9 @@ async function resultOf(c: Context<WebEnv>, services: Services): Promise<JsonOf<
   const scope = allows("visit", visitor.role) ? undefined : visitor.scope;
   const readResult = async () => {
     const job = await endedJob(services, jid);
-    return job !== undefined && inScope(scope, job) ? finishedJson(job) : undefined;
+    if (job === undefined || !inScope(scope, job)) return undefined;
+    // Programs have no use for the names of workers.
+    return allows("read", visitor.role) ? finishedJson(job) : { ...finishedJson(job), worker: undefined };
   };
   const waitMs = Math.min(MAX_WAIT_MS, spanIn({ wait: c.req.query("wait") }, "wait") ?? 0);
   const finished = await readResult();
