@@ -120,11 +120,13 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   );
   const classCounters = new ClassCounters();
   const counters = new Counters();
-  const classSync = loop(new ClassSync({ store, registry, clock, within: options.guest?.within }));
+  const classSync = loop(new ClassSync({ store, registry, clock, worker, within: options.guest?.within }));
   const announcer = options.guest?.announcer ??
     new Announcer({
       store,
       clock,
+      worker,
+      log: log("announcer"),
       configured: settings.webhooks?.map(({ subscription }) => subscription),
       eventTtlMs: settings.eventTtlMs,
     });
@@ -308,6 +310,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
   });
   heartbeat.listen(uniqueName);
   heartbeat.listen(classSync.body);
+  if (options.guest?.announcer === undefined) heartbeat.listen(announcer);
   const all: Component[] = [
     // Those of this program, in which a guest has no code.
     ...options.guest ? [] : [

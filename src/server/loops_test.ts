@@ -157,6 +157,28 @@ Deno.test("class sync declares classes again with the first heartbeat after a lo
   await loop.stop();
 });
 
+Deno.test("class sync and the announcer declare for their worker, and again once it was found offline", async () => {
+  const declared: unknown[][] = [];
+  const declare = (...given: unknown[]) => Promise.resolve(void declared.push(given));
+  const webhooks = { declare, read: () => Promise.resolve([]) };
+  const store = { classes: { declare }, webhooks, events: { keep: () => Promise.resolve() }, workers: { losses: 0 } };
+  const clock = new FakeClock();
+  const options = { store: store as unknown as ServerStore, clock, worker: "host:1:a" };
+  const sync = new ClassSync({ ...options, registry: new Registry() });
+  const announcer = new Announcer({ ...options, configured: [{ name: "a" }] });
+  for (const body of [sync, announcer]) {
+    await body.step();
+    assertEquals(declared.splice(0).map(([, worker]) => worker), ["host:1:a"]);
+    const resting = body.rest(undefined, new AbortController().signal);
+    body.beat({ lapsed: false });
+    await clock.untilSleeping();
+    body.beat({ lapsed: true });
+    await resting;
+    await body.step();
+    assertEquals(declared.splice(0).length, 1);
+  }
+});
+
 Deno.test("the announcer reads the subscriptions every 15 s, and replaces them once if some are configured", async () => {
   const kept: number[] = [];
   const events = { keep: (ms: number) => Promise.resolve(void kept.push(ms)) };

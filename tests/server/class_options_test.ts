@@ -51,6 +51,15 @@ for (const kind of ["SQLite", "Redis"] as const) {
     const slow = (await bench.store.admin.page({ in: "queue", queue: "slow" })).entries.map(({ payload }) => payload);
     assertEquals(slow.filter((payload) => payload.includes('"apart"')).length, 1);
 
+    // The options of a canary are in force while it is online.
+    const canaryHandlers = `${bench.folder}/canary.js`;
+    await Deno.writeTextFile(canaryHandlers, HANDLERS.replace('"slow"', '"canary"'));
+    const canary = await bench.server([canaryHandlers, "-q", "unused"]);
+    assertEquals((await pushed((await push("Careful", "canary")).stdout)).queue, "canary");
+    canary.kill("SIGTERM");
+    await canary.status();
+    assertEquals((await pushed((await push("Careful", "after it")).stdout)).queue, "slow");
+
     server.kill("SIGTERM");
     await server.status();
     const late = await pushed((await push("Careful", "2")).stdout);

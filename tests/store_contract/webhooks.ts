@@ -54,6 +54,36 @@ export const webhooks: Cases = {
     assertEquals(await t.store.webhooks.read(), []);
   },
 
+  "merges the subscriptions of all workers, and withdraws those of a worker with it": async (open) => {
+    await using t = await open();
+    const { store } = t;
+    const [newer, old] = [await register(store, "newer:1:a"), await register(store, "old:1:a")];
+    await store.webhooks.declare([ALL, NAMED], newer);
+    t.advance(1_000);
+    const changed: Subscription = { name: "named.one", on: ["dead"] };
+    await store.webhooks.declare([changed], old);
+    assertEquals(await store.webhooks.read(), [changed, ALL]);
+    t.advance(1_000);
+    await store.webhooks.declare([ALL, NAMED], newer);
+    assertEquals(await store.webhooks.read(), [changed, ALL], "the same again isn't a later declaration");
+    assertEquals((await store.classes.declarations()).map(({ kind, name, worker }) => [kind, name, worker]), [
+      ["webhook", "named.one", old],
+      ["webhook", "all", newer],
+      ["webhook", "named.one", newer],
+    ]);
+    await store.workers.deregister(old);
+    assertEquals(await store.webhooks.read(), [ALL, NAMED]);
+    await store.webhooks.declare([NAMED], newer);
+    assertEquals(await store.webhooks.read(), [NAMED]);
+    await store.webhooks.declare([], old);
+    assertEquals(await store.webhooks.read(), [NAMED]);
+    await store.workers.deregister(newer);
+    assertEquals(await store.webhooks.read(), [], "the workers that are left have none");
+    await store.webhooks.declare([ALL], newer);
+    for (const worker of [old, newer]) await store.workers.deregister(worker);
+    assertEquals(await store.webhooks.read(), [ALL], "an operator may end something while all workers are stopped");
+  },
+
   "stores what follows from an end with it, once, and nothing if the lease was lost": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

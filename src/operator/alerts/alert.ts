@@ -8,6 +8,7 @@ import type { HealthFinding } from "../../store/admin/health.ts";
 import type { Stats } from "../../store/admin/admin.ts";
 import type { StoreError } from "../../store/port/errors.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
+import type { Declaration } from "../../store/port/classes.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import type { Batch } from "../../store/port/batches.ts";
 import type { LastSet } from "../../store/admin/audit.ts";
@@ -93,6 +94,8 @@ export interface Situation {
   /** Absent while writes succeed, as far as is known. */
   readonly failedWrite?: FailedWrite;
   readonly workers: readonly WorkerInfo[];
+  /** The options and webhooks that workers have declared, the latest first. Default: none. */
+  readonly declarations?: readonly Declaration[];
   /** The workers on this machine whose processes have ended or are stopped, by worker ID. */
   readonly processes: ReadonlyMap<string, ProcessState>;
   /** The attempts of each class in the last hour, by minute. */

@@ -8,6 +8,7 @@ import type { Alert, Situation } from "./alert.ts";
 import { batchAlerts } from "./batch_alerts.ts";
 import { cronAlerts } from "./cron_alerts.ts";
 import { crashAlerts, failureAlerts, retryAlerts, suspectAlerts, unhandledAlerts } from "./failure_alerts.ts";
+import { declarationAlerts } from "./declaration_alerts.ts";
 import { outboxAlerts } from "./outbox_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 import { lateAlerts, occupiedAlerts } from "./hang_alerts.ts";
@@ -28,6 +29,7 @@ export function alertsOf(situation: Situation): Alert[] {
     ...stallAlerts(situation),
     ...circuitAlerts(situation),
     ...outboxAlerts(situation),
+    ...declarationAlerts(situation),
     ...lateAlerts(situation),
     ...failureAlerts(situation),
     ...crashAlerts(situation),

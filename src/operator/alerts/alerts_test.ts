@@ -185,6 +185,35 @@ Deno.test("a store that rejects writes is the cause of all that follows from it"
   ]);
 });
 
+Deno.test("reports online workers that differ in what they have declared, and whose options are in force", () => {
+  const old = { ...WORKER, id: "old:1:a" };
+  const canary = { ...WORKER, id: "canary:1:a" };
+  const declare = (worker: string, options: string, since: number, kind: "class" | "webhook" = "class") =>
+    ({ kind, name: "Report", worker, body: options, since }) as const;
+  const declarations = [
+    declare(canary.id, '{"queue":"reports2","retry":3}', NOW - 60_000),
+    declare(old.id, '{"retry":3,"queue":"reports"}', NOW - 900_000),
+  ];
+  const [found, ...more] = alerts({ workers: [old, canary], declarations });
+  assertEquals([found!.title, more], [
+    "Workers differ in the options of class Report: those of canary:1:a are in force",
+    [],
+  ]);
+  assertEquals(
+    found!.detail,
+    'Queue: "reports2", not "reports": worker old:1:a has the latter. The worker in force has declared them 1m ago. ' +
+      "When it stops, those of the others are in force.",
+  );
+  assertEquals(
+    alerts({ workers: [old, { ...canary, alive: false }], declarations }).map(({ title }) => title).filter((title) =>
+      title.startsWith("Workers differ")
+    ),
+    [],
+  );
+  const same = declarations.map((one) => ({ ...one, body: "{}" }));
+  assertEquals(alerts({ workers: [old, canary], declarations: same }), []);
+});
+
 Deno.test("reports an outbox whose database fails, and refused and late rows", () => {
   const seen = (outbox: NonNullable<WorkerInfo["outbox"]>) =>
     alerts({ workers: [WORKER, { ...WORKER, id: "b", outbox }] });

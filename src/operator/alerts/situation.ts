@@ -92,6 +92,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
     stuck,
     serverFindings,
     backlogs,
+    declarations,
   ] = await Promise
     .all([
       waitingJobs(source, stats, workers),
@@ -103,6 +104,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
       stuckBatches(store),
       engine === "redis" ? [] : serverFindingsOf(store),
       readBacklogs(store, stats, workers, { samples, now }),
+      store.classes.declarations(),
     ]);
   const later = new Set([...scheduled, ...retrying.map(({ queue }) => queue)]);
   return {
@@ -131,6 +133,7 @@ export async function readSituation(source: SituationSource): Promise<Situation>
       stuck,
       serverFindings,
       backlogs,
+      declarations,
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Class sync: tells the store the options of this worker's classes, at its start and once a day, so that clients without the
- * code use them. The store forgets classes that no worker has reported for long. It also tells them with the first heartbeat after each
+ * code use them. They end with the worker, if others have the class. The store forgets classes that no worker has reported for long. It also tells them with the first heartbeat after each
  * loss of a connection: the store may lack its latest writes, or all of them.
  *
  * @module
@@ -12,6 +12,7 @@ import { storedSchema } from "../../job/schema/args_schema.ts";
 import { foreignClasses } from "../../store/ops/declared_classes.ts";
 import type { ClassStore, DeclaredClass } from "../../store/port/classes.ts";
 import type { ServerStore } from "../../store/port/store.ts";
+import type { HeartbeatReply } from "../../store/port/workers.ts";
 import type { LoopBody } from "../component.ts";
 import type { HeartbeatListener } from "../liveness/heartbeat.ts";
 
@@ -21,6 +22,8 @@ export interface ClassSyncOptions {
   readonly store: Pick<ServerStore, "classes"> & { readonly workers: Pick<ServerStore["workers"], "losses"> };
   readonly registry: Registry;
   readonly clock: Clock;
+  /** The worker that declares them: they end with it. Default: they belong to no worker. */
+  readonly worker?: string | undefined;
   /** Classes that are declared for other queues stay as they are; default: this worker's options replace them. */
   readonly within?: readonly string[] | undefined;
 }
@@ -47,13 +50,13 @@ export class ClassSync implements LoopBody<void>, HeartbeatListener {
   }
 
   async step(): Promise<void> {
-    const { store, registry, within } = this.#options;
+    const { store, registry, within, worker } = this.#options;
     const { losses } = store.workers;
     try {
       const own = declarationsOf(registry);
       const declared = within === undefined ? [] : await store.classes.read(own.map(({ name }) => name));
       const foreign = new Set(foreignClasses(declared, within ?? []).map(({ name }) => name));
-      await store.classes.declare(own.filter(({ name }) => !foreign.has(name)));
+      await store.classes.declare(own.filter(({ name }) => !foreign.has(name)), worker);
       this.#losses = losses;
     } finally {
       this.#attempted.resolve();
@@ -65,9 +68,9 @@ export class ClassSync implements LoopBody<void>, HeartbeatListener {
     return this.#options.clock.sleep(INTERVAL_MS, AbortSignal.any([signal, this.#resting.signal]));
   }
 
-  /** Declares the classes again if the store may have lost them. */
-  beat(): void {
-    if (this.#losses !== this.#options.store.workers.losses) this.#resting.abort();
+  /** Declares the classes again if the store may have lost them, or has withdrawn them because this worker was offline. */
+  beat(beat?: Pick<HeartbeatReply, "lapsed">): void {
+    if (beat?.lapsed === true || this.#losses !== this.#options.store.workers.losses) this.#resting.abort();
   }
 }
 

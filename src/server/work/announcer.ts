@@ -22,7 +22,10 @@ import { StoreError } from "../../store/port/errors.ts";
 import type { EventStore } from "../../store/port/events.ts";
 import type { NewJob } from "../../store/port/jobs.ts";
 import type { WebhookStore } from "../../store/port/webhooks.ts";
+import type { HeartbeatReply } from "../../store/port/workers.ts";
+import type { Log } from "../../log/log.ts";
 import type { LoopBody } from "../component.ts";
+import type { HeartbeatListener } from "../liveness/heartbeat.ts";
 
 /** How late a worker notices other subscriptions. */
 const REFRESH_MS = 15_000;
@@ -30,19 +33,26 @@ const REFRESH_MS = 15_000;
 export interface AnnouncerOptions {
   readonly store: { readonly webhooks: WebhookStore; readonly events: Pick<EventStore, "keep"> };
   readonly clock: Clock;
-  /** The subscriptions of this worker's configuration, which replace those of the store. Default: none are configured. */
+  /** The worker that declares the subscriptions: they end with it. Default: they belong to no worker. */
+  readonly worker?: string | undefined;
+  readonly log?: Log | undefined;
+  /** The subscriptions of this worker's configuration, which join those of other workers. Default: none are configured. */
   readonly configured?: readonly Subscription[] | undefined;
   /** How long the store keeps events. Default 0: it records them while there are readers. */
   readonly eventTtlMs?: number | undefined;
 }
 
-export class Announcer implements LoopBody<void>, EndListener {
+export class Announcer implements LoopBody<void>, EndListener, HeartbeatListener {
   readonly name = "announcer";
   readonly #options: AnnouncerOptions;
   readonly #ids = new JidMaker();
   readonly #known = Promise.withResolvers<void>();
   #subscriptions: readonly Subscription[] = [];
   #isDeclared = false;
+  /** The subscriptions in force that aren't those of this worker, as JSON. */
+  #others = "[]";
+  /** Ends the current rest. */
+  #resting = new AbortController();
   #freshUntil = -Infinity;
   #reading: Promise<void> | undefined;
 
@@ -56,18 +66,39 @@ export class Announcer implements LoopBody<void>, EndListener {
   }
 
   async step(): Promise<void> {
-    const { store: { webhooks, events }, configured, clock, eventTtlMs = 0 } = this.#options;
+    const { store: { webhooks, events }, configured, clock, worker, eventTtlMs = 0 } = this.#options;
     try {
-      if (configured !== undefined && !this.#isDeclared) await webhooks.declare(configured);
+      if (configured !== undefined && !this.#isDeclared) await webhooks.declare(configured, worker);
       this.#isDeclared = true;
       this.#subscriptions = await webhooks.read();
       this.#known.resolve();
+      this.#compare();
       await events.keep(eventTtlMs);
       this.#freshUntil = clock.monotonic() + REFRESH_MS;
     } catch (error) {
       if (!(error instanceof StoreError && error.transient)) this.#known.resolve();
       throw error;
     }
+  }
+
+  /** Declares the subscriptions again if the store has withdrawn them because this worker was offline. */
+  beat({ lapsed }: Pick<HeartbeatReply, "lapsed">): void {
+    if (!lapsed) return;
+    this.#isDeclared = false;
+    this.#resting.abort();
+  }
+
+  /** Logs the webhooks in which the workers differ, once for each difference. */
+  #compare(): void {
+    const { configured, log } = this.#options;
+    if (configured === undefined) return;
+    const own = new Map(configured.map((one) => [one.name, JSON.stringify(one)]));
+    const others = this.#subscriptions.filter((one) => own.get(one.name) !== JSON.stringify(one));
+    const text = JSON.stringify(others);
+    if (text === this.#others) return;
+    this.#others = text;
+    if (others.length === 0) return;
+    log?.warn("Webhooks differ between workers", { inForce: others.map(({ name }) => name).join(" ") });
   }
 
   /** Reads the subscriptions, unless it did so shortly before: for a process whose workers have no loop. */
@@ -77,7 +108,8 @@ export class Announcer implements LoopBody<void>, EndListener {
   }
 
   rest(_result: void, signal: AbortSignal): Promise<void> {
-    return this.#options.clock.sleep(REFRESH_MS, signal);
+    this.#resting = new AbortController();
+    return this.#options.clock.sleep(REFRESH_MS, AbortSignal.any([signal, this.#resting.signal]));
   }
 
   /** Returns the jobs that follow from the end of a job; undefined if none do. */

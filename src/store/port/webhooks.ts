@@ -11,8 +11,13 @@ import type { Subscription } from "../../job/webhook.ts";
 
 /** Stores the subscriptions of webhooks. */
 export interface WebhookStore {
-  /** Stores the subscriptions in place of those before. */
-  declare(subscriptions: readonly Subscription[]): Promise<void>;
+  /**
+   * Stores the subscriptions in place of those before.
+   *
+   * @param worker the worker that declares them: those that others have declared stay, and of the same name the last one counts. When the
+   *   worker is removed, those that only it had are, too, unless no other one has declared any
+   */
+  declare(subscriptions: readonly Subscription[], worker?: string): Promise<void>;
 
   /** Returns the subscriptions. */
   read(): Promise<readonly Subscription[]>;

@@ -228,6 +228,16 @@ CREATE TABLE class (
   declared_at bigint NOT NULL
 );
 
+CREATE TABLE declaration (
+  worker text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  body text COLLATE "C" NOT NULL,
+  position integer NOT NULL,
+  since bigint NOT NULL,
+  PRIMARY KEY (worker, name)
+);
+CREATE INDEX declaration_name ON declaration (name);
+
 CREATE TABLE webhook (
   id smallint PRIMARY KEY CHECK (id = 1),
   subscriptions text COLLATE "C" NOT NULL

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type ClassStore, DECLARATION_TTL_MS, type DeclaredClass } from "../port/classes.ts";
+import { type ClassStore, type Declaration, DECLARATION_TTL_MS, type DeclaredClass } from "../port/classes.ts";
 import type { Context } from "./context.ts";
-import { CLASSES } from "./keys.ts";
+import { CLASSES, DECLARED } from "./keys.ts";
 import { SCRIPTS } from "./client/scripts.ts";
 
 /** A value of the hash. */
@@ -14,9 +14,9 @@ const DECLARATION = /^\{"declared_at":\d+,"options":(.*)\}$/s;
 /** Returns the part. */
 export function classesPart({ client, offset }: Context): ClassStore {
   return {
-    async declare(classes) {
+    async declare(classes, worker = "") {
       const declared = classes.map(({ name, options }) => ({ name, options }));
-      const args = { classes: CLASSES, now: offset(), keepMs: DECLARATION_TTL_MS, declared };
+      const args = { classes: CLASSES, now: offset(), keepMs: DECLARATION_TTL_MS, worker, declared };
       await client.run(SCRIPTS.declareClasses, args);
     },
     async read(names) {
@@ -28,7 +28,21 @@ export function classesPart({ client, offset }: Context): ClassStore {
       const found = await client.call(["HMGET", CLASSES, ...names]) as (string | null)[];
       return names.flatMap((name, i) => parse(name, found[i]));
     },
+    async declarations() {
+      const all = await client.call(["HGETALL", DECLARED]) as Record<string, string>;
+      const found = Object.entries(all).flatMap(([field, value]) => parseDeclared(field, value));
+      return found.sort((a, b) => b.since - a.since || (a.worker < b.worker ? 1 : -1));
+    },
   };
+}
+
+/** Returns a declaration; none for the mark that a worker has declared all webhooks that it knows. */
+function parseDeclared(field: string, value: string): Declaration[] {
+  const [worker, what = ""] = field.split("\x01");
+  const [, kind, name] = /^(class|webhook) (.*)$/s.exec(what) ?? [];
+  const [, since, body] = /^(\d+) \d+ (.*)$/s.exec(value) ?? [];
+  if (worker === undefined || kind === undefined || body === undefined) return [];
+  return [{ kind: kind as Declaration["kind"], name: name!, worker, body, since: Number(since) }];
 }
 
 function parse(name: string, text: string | null | undefined): DeclaredClass[] {

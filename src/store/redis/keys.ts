@@ -118,6 +118,9 @@ export function logKey(log: LogName): string {
 /** Ours: class → the options that workers declare for its jobs (hash). */
 export const CLASSES = "jobs:classes";
 
+/** Ours: what each worker has declared, its ID and the name → since, position and JSON (hash): see `sql/declarations.ts`. */
+export const DECLARED = "jobs:declared";
+
 /** Ours: which webhook gets which events (string, JSON). */
 export const WEBHOOKS = "jobs:webhooks";
 
@@ -238,6 +241,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   [WAITS]: "hash",
   [WAITING]: "zset",
   [CLASSES]: "hash",
+  [DECLARED]: "hash",
   [ANNOUNCED]: "hash",
   [WEBHOOKS]: "string",
   [EVENTS]: "stream",

@@ -94,7 +94,11 @@ export class Workers implements WorkerStore {
   }
 
   async deregister(worker: string): Promise<void> {
-    await this.#context.client.run(SCRIPTS.deregister, { leases: leasesKey(worker), worker });
+    await this.#context.client.run(SCRIPTS.deregister, {
+      leases: leasesKey(worker),
+      now: this.#context.offset(),
+      worker,
+    });
     this.#book.dropAll(worker);
   }
 

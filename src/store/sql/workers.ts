@@ -14,6 +14,7 @@ import {
   type WorkerStore,
 } from "../port/workers.ts";
 import { type Body, type Engine, lock, query } from "./body.ts";
+import { withdraw } from "./declarations.ts";
 import { record } from "./events.ts";
 import { collect, send } from "./mailbox.ts";
 
@@ -157,8 +158,9 @@ export function* countLeases(worker: string): Body<number> {
   return Number(row!.count);
 }
 
-/** Removes a worker with its commands. */
+/** Removes a worker with its commands and declarations. */
 export function* forget(worker: string): Body<void> {
+  yield* withdraw(worker);
   yield query("DELETE FROM worker WHERE id = ?1", [worker]);
   yield query("DELETE FROM command WHERE worker = ?1", [worker]);
 }

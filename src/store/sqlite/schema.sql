@@ -242,6 +242,18 @@ CREATE TABLE class (
   declared_at INTEGER NOT NULL -- the last declaration, up to a day old
 ) STRICT, WITHOUT ROWID;
 
+-- What each worker has declared: "class NAME" with its options, "webhook NAME" with its subscription, and "webhooks" if it has declared all
+-- that it knows. The tables class and webhook have those in force.
+CREATE TABLE declaration (
+  worker TEXT NOT NULL,
+  name TEXT NOT NULL,
+  body TEXT NOT NULL, -- JSON
+  position INTEGER NOT NULL, -- among the webhooks of its worker
+  since INTEGER NOT NULL,
+  PRIMARY KEY (worker, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX declaration_name ON declaration (name);
+
 -- At most one row: which webhook gets which events.
 CREATE TABLE webhook (
   id INTEGER PRIMARY KEY CHECK (id = 1),

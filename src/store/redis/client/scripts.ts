@@ -131,7 +131,7 @@ export const SCRIPTS = {
     "batchPage",
     "batchTend",
   ),
-  ...scripts(classes, "declareClasses"),
+  ...scripts(classes, "declareClasses", "declareWebhooks"),
   ...scripts(webhooks),
   ...scripts(cron, "cronClaim", "cronPage", "cronRead", "cronReplan", "cronSurvey", "cronWrite"),
   ...scripts(debounce),

@@ -81,7 +81,7 @@ for w = 1, #workers, 2 do
 end
 return { waits, more, unpack(result) }
 
---- script rescue(; now, rescuer, workers[worker, suspects, leases[token, payload]]) allow-oom: job replace returnLease offline events
+--- script rescue(; now, rescuer, workers[worker, suspects, leases[token, payload]]) allow-oom: job replace returnLease offline events declared
 -- Returns leases of offline workers to the front of their queues. Removes the workers without leases. A worker whose
 -- heartbeats have resumed keeps its leases.
 --
@@ -127,6 +127,7 @@ for _, found in ipairs(workers) do
     -- If the worker is alive after all, the mark makes `settle` check each of its tokens.
     if isRescued then call('SET', 'jobs:rescued:' .. worker, '1', 'EX', 604800) end
     if call('HLEN', key) == 0 then
+      apart(withdraw, now, worker)
       call('ZREM', 'jobs:workers', worker)
       call('SREM', 'processes', worker)
       call('UNLINK', 'jobs:worker:' .. worker, worker, worker .. ':work', worker .. ':workers', worker .. '-signals',

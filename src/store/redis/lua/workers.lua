@@ -100,7 +100,7 @@ end
 if ended ~= '' and call('ZSCORE', 'jobs:workers', worker) then call('HSET', known, 'ended', ended) end
 return redis.status_reply('OK')
 
---- script deregister(leases; worker) allow-oom: returnLease groups
+--- script deregister(leases; now, worker) allow-oom: returnLease groups declared
 -- Removes a worker, and returns its leases to the front of their queues. A rescue ends the cancelled jobs.
 --
 -- leases   jobs:leases:WORKER
@@ -114,11 +114,13 @@ local tokens = call('HKEYS', leases)
 for _, token in ipairs(tokens) do checkQueue(placeIn(token)) end
 call('ZCARD', 'jobs:workers')
 call('SCARD', 'processes')
+call('HLEN', 'jobs:declared')
 -- Youngest first, so that the oldest ends at the very front: the right end.
 table.sort(tokens)
 for i = #tokens, 1, -1 do
   returnLease(leases, tokens[i], call('HGET', leases, tokens[i]), true)
 end
+apart(withdraw, now, worker)
 call('ZREM', 'jobs:workers', worker)
 call('SREM', 'processes', worker)
 call('UNLINK', leases, 'jobs:worker:' .. worker, worker, worker .. ':work', worker .. ':workers',
