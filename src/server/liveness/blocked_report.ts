@@ -39,8 +39,9 @@ export class BlockedReport {
   /** Notes that the loop has been silent for this long. Called repeatedly while it is blocked. */
   blocked(silentMs: number): void {
     const { standIn, beat } = this.#options;
-    // While it is blocked: later, the job may have ended.
-    this.#by = standIn.blocked();
+    // The first look that names a job counts. At a later one the loop may turn already, and the job have ended, or another one run.
+    const by = standIn.blocked();
+    if (this.#by?.jid === undefined) this.#by = by ?? this.#by;
     if (silentMs >= REPORTED_BLOCKED_MS && !this.#isStored) beat();
     if (silentMs < LONG_BLOCKED_MS || this.#isLogged) return;
     this.#isLogged = true;

@@ -12,7 +12,7 @@ function lab() {
     beat: () => said.push("beat"),
     onOver: (ms, blockedBy) => said.push([ms, blockedBy?.jid]),
   });
-  return { report, said, ends: () => by = undefined };
+  return { report, said, ends: (next?: BlockedLoop) => by = next };
 }
 
 Deno.test("a short block is only reported when it is over, by the job that ran last", () => {
@@ -23,6 +23,27 @@ Deno.test("a short block is only reported when it is over, by the job that ran l
   assertEquals(said, [[2_000, "a"]]);
   report.over(5);
   assertEquals(said.slice(1), [[5, undefined]], "not by the job of the block before");
+});
+
+Deno.test("the job that blocked is named, although it has ended at the last look and another one runs", () => {
+  for (const next of [undefined, { since: 1 }, { ...BY, since: 2, jid: "b" }]) {
+    const { report, said, ends } = lab();
+    report.blocked(1_000);
+    ends(next);
+    report.blocked(1_250);
+    report.over(1_260);
+    assertEquals(said, [[1_260, "a"]]);
+  }
+});
+
+Deno.test("a job that only a later look can name is named", () => {
+  const { report, said, ends } = lab();
+  ends({ since: 1 });
+  report.blocked(1_000);
+  ends(BY);
+  report.blocked(1_250);
+  report.over(1_300);
+  assertEquals(said, [[1_300, "a"]]);
 });
 
 Deno.test("a block of 2 s is stored before the next heartbeat is due, and so is its end", () => {
