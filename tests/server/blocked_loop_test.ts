@@ -101,6 +101,24 @@ Deno.test("TTIN while the event loop is blocked prints every task with its job, 
   );
 });
 
+Deno.test("TSTP while the event loop is blocked keeps the worker from taking a job when it turns again", async () => {
+  await using bench = await Bench.open();
+  await using server = await bench.server(["-c", "2"]);
+  const holding = await bench.push("Hold", [bench.notes]);
+  await bench.noted(`start ${holding}`);
+  server.kill("SIGTSTP");
+  // The thread prints it while the loop is blocked: it has had the signal before.
+  server.kill("SIGTTIN");
+  await bench.until(() => messages(server).some((msg) => msg.startsWith("busy ")));
+  const later = await bench.push("Noop", []);
+  await bench.go();
+  await server.logged("Quiet: taking no more jobs");
+  await bench.noted(`end ${holding}`);
+  assertEquals(await queued(bench), [later]);
+  server.kill("SIGCONT");
+  await bench.until(async () => (await queued(bench)).length === 0, "it takes jobs again");
+});
+
 Deno.test("the store and the log name the job that blocks the event loop", async () => {
   await using bench = await Bench.open();
   await using server = await bench.server(["-c", "2"]);

@@ -3,6 +3,8 @@ import { assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { Client } from "../../src/client/client.ts";
 import { Fetcher } from "../../src/server/work/fetcher.ts";
+import { UnstartedJobs } from "../../src/server/work/unstarted.ts";
+import { UnstartedMemory } from "../../src/server/work/unstarted_memory.ts";
 import { Settler } from "../../src/server/work/settler.ts";
 import { Counters } from "../../src/server/stats/counters.ts";
 import type { Lease, TakeRequest } from "../../src/store/port/jobs.ts";
@@ -78,6 +80,35 @@ Deno.test("takes nothing ahead of long jobs that end together", async () => {
   await clock.advance(1_000);
   await finish(200);
   assertEquals(limits, [4]);
+});
+
+Deno.test("takes nothing once the thread was asked for quiet, and gives back what a take under way brings, until it resumes", async () => {
+  const clock = new FakeClock();
+  const lease = { token: "1", queue: "default", payload: `{"class":"A","args":[],"jid":"a"}` };
+  const unstarted = new UnstartedJobs();
+  const thread = new UnstartedMemory(unstarted.attach(() => {}));
+  let takes = 0;
+  let isAsked = true;
+  const take = () => {
+    takes++;
+    thread.askQuiet(isAsked);
+    return Promise.resolve([lease]);
+  };
+  const released: Outcome[] = [];
+  const settler = { add: (outcome: Outcome) => void released.push(outcome), isBehind: false } as unknown as Settler;
+  const store = { jobs: { take } } as unknown as ServerStore;
+  const options = { store, worker: "host:1:a", clock, settler, leaseGuard: SURE, order: () => ["default"], unstarted };
+  const fetcher = new Fetcher(options);
+  const waiting = fetcher.buffer.wait(new AbortController().signal);
+  await fetcher.step();
+  assertEquals([takes, released], [1, [{ kind: "release", token: "1" }]]);
+  await fetcher.step();
+  assertEquals(takes, 1);
+  isAsked = false;
+  fetcher.goQuiet();
+  fetcher.resume();
+  await fetcher.step();
+  assertEquals([takes, (await waiting)?.token], [2, "1"]);
 });
 
 Deno.test("names lost jobs by their jid, or as unreadable if the jid isn't text", async () => {

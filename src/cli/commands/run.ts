@@ -10,7 +10,7 @@ import { HandlerError, Registry } from "../../handlers/registry.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { type LogControl, logger, type LogOptions, openLog } from "../../log/log.ts";
 import { guardConsole } from "../../log/output.ts";
-import { Inbox, listenToSignals } from "../../server/control/signals.ts";
+import { hadTerminal, Inbox, listenToSignals } from "../../server/control/signals.ts";
 import { ExitGuard } from "../../server/host/exit_guard.ts";
 import { type MemberInfo, readMemberInfo, watchSupervisor } from "../../server/host/member.ts";
 import { MemberLink } from "../../server/host/member_link.ts";
@@ -264,7 +264,12 @@ async function serve(
     nonce: member?.nonce,
     predecessor: member?.predecessor,
     predecessorEnded: member?.predecessorEnded,
-    guard: { timeoutMs: settings.shutdownTimeoutMs, parent: member?.parent, log: logOptions },
+    guard: {
+      timeoutMs: settings.shutdownTimeoutMs,
+      parent: member?.parent,
+      log: logOptions,
+      hadTerminal: hadTerminal(),
+    },
     environment: config.environment,
     catchAllErrors: true,
     prepare,

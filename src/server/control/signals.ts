@@ -1,7 +1,7 @@
 /**
  * Signals: a table of their meanings, and the only place that listens for them. A listener only notes the request; one loop
- * (`control.ts`) acts on it, so that two signals never act at once. The heartbeat's thread listens to some of them as well, for
- * the time in which that loop is blocked (`liveness/heartbeat_worker.ts`).
+ * (`control.ts`) acts on it, so that two signals never act at once. The heartbeat's thread listens to the same table, for the time in
+ * which that loop is blocked (`liveness/heartbeat_thread.ts`).
  *
  * @module
  */
@@ -66,12 +66,20 @@ export function ignoreSignals(): void {
 
 /** Puts the requests of signals into the inbox, until disposed. */
 export function listenToSignals(inbox: Inbox): Disposable {
-  const terminal = new ControllingTerminal();
+  return onRequests((asked) => inbox.put(asked), hadTerminal());
+}
+
+/**
+ * Calls a function with what each signal requests, until disposed.
+ *
+ * @param hadTerminal whether the process has started in a terminal: see {@linkcode hadTerminal}
+ */
+export function onRequests(ask: (asked: Pick<Asked, "verb" | "by">) => void, hadTerminal: boolean): Disposable {
   const table = Object.entries(SIGNALS) as [Deno.Signal, Verb][];
   return onSignals(Object.fromEntries(table.map(([signal, verb]) => [signal, () => {
     // A worker without its terminal would fail every job that prints.
-    const isHangup = signal === "SIGHUP" && terminal.isClosed;
-    inbox.put({ verb: isHangup ? "stop" : verb, by: isHangup ? "SIGHUP: its terminal was closed" : signal });
+    const isHangup = signal === "SIGHUP" && hadTerminal && !hasTerminal();
+    ask({ verb: isHangup ? "stop" : verb, by: isHangup ? "SIGHUP: its terminal was closed" : signal });
   }])));
 }
 
@@ -109,23 +117,15 @@ export function untilStopped(): Disposable & { readonly signal: AbortSignal } {
 /** HUP in the bit masks of `/proc/self/status`. */
 const HUP_BIT = 1n;
 
+let startedInTerminal: boolean | undefined;
+
 /**
- * The controlling terminal of this process. The kernel and the shell send HUP when it is closed, and an operator sends HUP to
- * have the configuration read again. The terminal tells which.
+ * Returns whether this process has started in a controlling terminal. The kernel and the shell send HUP when that is closed, and an operator
+ * sends HUP to have the configuration read again: the terminal tells which. False under `nohup`, which ignores HUP: the process is to outlive
+ * its terminal. The first call counts, before anything listens for HUP; a thread gets the answer of the main thread.
  */
-class ControllingTerminal {
-  readonly #had: boolean;
-
-  /** For a process that has just started. Call it before anything listens for HUP. */
-  constructor() {
-    // `nohup` ignores HUP: the process is to outlive its terminal.
-    this.#had = hasTerminal() && !isHangupIgnored();
-  }
-
-  /** Whether the terminal has been closed. False if there was none, and under `nohup`. */
-  get isClosed(): boolean {
-    return this.#had && !hasTerminal();
-  }
+export function hadTerminal(): boolean {
+  return startedInTerminal ??= hasTerminal() && !isHangupIgnored();
 }
 
 function hasTerminal(): boolean {

@@ -28,6 +28,8 @@ export interface GuardOptions {
   readonly parent?: number | undefined;
   /** Where the process logs. */
   readonly log: LogOptions;
+  /** Whether the process has started in a terminal: see `hadTerminal`. */
+  readonly hadTerminal: boolean;
 }
 
 export type ToHeartbeat =

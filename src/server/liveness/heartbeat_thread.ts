@@ -10,7 +10,7 @@ import { isGone } from "../../store/port/errors.ts";
 import type { ServerStore } from "../../store/port/store.ts";
 import type { Command, WorkerRecord } from "../../store/port/workers.ts";
 import { CommandReceiver } from "../control/command_receiver.ts";
-import { onSignals } from "../control/signals.ts";
+import { onRequests, type Verb } from "../control/signals.ts";
 import { BoardReader } from "../control/task_board.ts";
 import type { Moment } from "../work/lease_guard.ts";
 import { UnstartedMemory } from "../work/unstarted_memory.ts";
@@ -123,13 +123,18 @@ export class HeartbeatThread {
     }
   }
 
-  #startGuard({ timeoutMs, parent }: GuardOptions): StopGuard {
+  #startGuard({ timeoutMs, parent, hadTerminal }: GuardOptions): StopGuard {
     const end = () => this.#endProcess();
     const guard = new StopGuard({ clock: this.#in.clock, signal: this.#ended, watch: this.#watch, timeoutMs, end });
     if (parent !== undefined) void guard.watchParent(parent);
-    const stop = () => guard.request();
-    // The main thread listens as well, and acts on them when its event loop turns.
-    onSignals({ SIGTERM: stop, SIGINT: stop, SIGTTIN: () => void this.#dumpIfBlocked() });
+    // The main thread listens as well, and acts on them when its event loop turns. It may take jobs in the same turn, before that.
+    const acts: Readonly<Partial<Record<Verb, () => void>>> = {
+      stop: () => guard.request(),
+      dump: () => void this.#dumpIfBlocked(),
+      quiet: () => this.#memory.askQuiet(true),
+      resume: () => this.#memory.askQuiet(false),
+    };
+    onRequests(({ verb }) => acts[verb]?.(), hadTerminal);
     return guard;
   }
 

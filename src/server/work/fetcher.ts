@@ -178,6 +178,7 @@ export class Fetcher implements LoopBody<boolean> {
 
   resume(): void {
     this.#isQuiet = false;
+    this.#options.unstarted?.forgetQuiet();
     this.#wake.ring();
   }
 
@@ -262,8 +263,13 @@ export class Fetcher implements LoopBody<boolean> {
     return this.buffer.size * 2 <= this.#ahead.jobs;
   }
 
+  /** Also before the event loop, which was blocked, gets to the request. */
+  get #isAskedQuiet(): boolean {
+    return this.#isQuiet || this.#options.unstarted?.isQuietAsked === true;
+  }
+
   #needed(): number {
-    if (this.#isQuiet || this.#options.settler.isBehind || this.buffer.idle === 0 && !this.#isLow()) return 0;
+    if (this.#isAskedQuiet || this.#options.settler.isBehind || this.buffer.idle === 0 && !this.#isLow()) return 0;
     const { demand = () => Infinity } = this.#options;
     const room = this.buffer.idle + this.#ahead.jobs - this.buffer.size;
     return Math.max(0, Math.min(this.#left, demand() - this.buffer.total, room));
@@ -271,7 +277,7 @@ export class Fetcher implements LoopBody<boolean> {
 
   #deliver(leases: readonly Lease[]): void {
     // The worker became quiet while the store replied.
-    if (this.#isQuiet) return this.release(leases.map(({ token }) => token));
+    if (this.#isAskedQuiet) return this.release(leases.map(({ token }) => token));
     this.buffer.add(leases);
   }
 

@@ -42,6 +42,16 @@ export class UnstartedJobs {
   /** Counts the jobs that were shared, so that the thread returns them in the order of taking. */
   #order = 0;
 
+  /** Whether the thread was asked to take no more jobs, while the event loop couldn't act on it. */
+  get isQuietAsked(): boolean {
+    return this.#memory?.isQuietAsked ?? false;
+  }
+
+  /** Forgets such a request: the worker takes jobs again. */
+  forgetQuiet(): void {
+    this.#memory?.askQuiet(false);
+  }
+
   /** Number of jobs that wait here. */
   get size(): number {
     return this.#waiting.length - this.#head;

@@ -36,18 +36,22 @@ export class UnstartedMemory {
   readonly #tokens: Uint16Array;
   /** 1 while the thread doesn't watch. */
   readonly #asleep: Int32Array;
+  /** 1 if the thread was asked to take no more jobs, and the main side hasn't acted on it. */
+  readonly #quiet: Int32Array;
 
   /** @param buffer from the other side; default: new memory, without jobs, for a thread that begins by watching */
   constructor(buffer?: SharedArrayBuffer) {
     const words = SLOTS * Int32Array.BYTES_PER_ELEMENT;
     this.buffer = buffer ?? new SharedArrayBuffer(
-      3 * words + SLOTS * MAX_TOKEN_LENGTH * Uint16Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT,
+      3 * words + SLOTS * MAX_TOKEN_LENGTH * Uint16Array.BYTES_PER_ELEMENT + 2 * Int32Array.BYTES_PER_ELEMENT,
     );
     this.#states = new Int32Array(this.buffer, 0, SLOTS);
     this.#orders = new Int32Array(this.buffer, words, SLOTS);
     this.#lengths = new Int32Array(this.buffer, 2 * words, SLOTS);
     this.#tokens = new Uint16Array(this.buffer, 3 * words, SLOTS * MAX_TOKEN_LENGTH);
-    this.#asleep = new Int32Array(this.buffer, this.buffer.byteLength - Int32Array.BYTES_PER_ELEMENT, 1);
+    const flags = this.buffer.byteLength - 2 * Int32Array.BYTES_PER_ELEMENT;
+    this.#asleep = new Int32Array(this.buffer, flags, 1);
+    this.#quiet = new Int32Array(this.buffer, flags + Int32Array.BYTES_PER_ELEMENT, 1);
   }
 
   /** The number of slots. They are numbered from 0. */
@@ -82,6 +86,16 @@ export class UnstartedMemory {
   /** Returns whether neither side has the job yet. */
   isWaiting(slot: number): boolean {
     return Atomics.load(this.#states, slot) === WAITING;
+  }
+
+  /** Either side: notes a request to take no more jobs, or its end. */
+  askQuiet(isAsked: boolean): void {
+    Atomics.store(this.#quiet, 0, isAsked ? 1 : 0);
+  }
+
+  /** Main side: whether the thread was asked to take no more jobs. */
+  get isQuietAsked(): boolean {
+    return Atomics.load(this.#quiet, 0) === 1;
   }
 
   /** Thread: returns whether any job waits. */
