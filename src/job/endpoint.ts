@@ -87,6 +87,8 @@ export interface OpenCircuit {
   readonly since: number;
   /** The last failure. */
   readonly error: string;
+  /** Classes whose jobs were sent to it, some of them if they are many. Absent in the records of earlier versions. */
+  readonly classes?: readonly string[];
 }
 
 /** The timeout of an endpoint's jobs, unless the entry or the job has one. */

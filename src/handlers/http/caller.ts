@@ -142,11 +142,12 @@ export class Caller {
     }
   }
 
-  #hostOf({ url }: OpenEndpoint): Host {
+  #hostOf({ url, class: className }: OpenEndpoint): Host {
     const { clock, log, limitOf } = this.#options;
     const name = new URL(url).host;
     const host = this.#hosts.get(name) ?? new Host({ name, limit: limitOf(name), clock, log });
     this.#hosts.set(name, host);
+    host.serve(className);
     return host;
   }
 

@@ -41,6 +41,9 @@ export interface HostEnd {
   readonly error?: string;
 }
 
+/** Classes of a host that its circuit names. */
+const MAX_CLASSES = 20;
+
 export class Host {
   /** How many requests are sent at once. Those in flight above a smaller limit end as before. */
   limit: number;
@@ -51,6 +54,7 @@ export class Host {
   #averageMs = FIRST_TIME_MS;
   /** When the last job above the limit returns, on the monotonic clock. */
   #lastTurn = 0;
+  readonly #classes = new Set<string>();
   #openSince: number | undefined;
   #error = "";
 
@@ -71,7 +75,13 @@ export class Host {
       failures,
       since: this.#openSince!,
       error: this.#error.slice(0, MAX_ERROR_CHARS),
+      classes: [...this.#classes],
     };
+  }
+
+  /** Notes a class whose jobs are sent to it. */
+  serve(className: string): void {
+    if (this.#classes.size < MAX_CLASSES) this.#classes.add(className);
   }
 
   /**

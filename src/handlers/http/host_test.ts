@@ -24,6 +24,7 @@ Deno.test("opens a circuit after failures in a row, and snoozes jobs until it is
   await fail(MAX_FAILURES - 1);
   await call({});
   assertEquals(host.openCircuit, undefined, "an answer in between, and a request without a verdict");
+  host.serve("Call");
   await fail(1);
   assertEquals(host.openCircuit, {
     host: "app:1",
@@ -31,6 +32,7 @@ Deno.test("opens a circuit after failures in a row, and snoozes jobs until it is
     failures: MAX_FAILURES,
     since: clock.now(),
     error: "refused",
+    classes: ["Call"],
   });
   assertEquals(await snoozed(), MIN_OPEN_MS);
   await clock.advance(MIN_OPEN_MS - 1);

@@ -152,6 +152,16 @@ export function stallCause({ is, worker, class: name }: Stall): string {
   return is === "running" ? `${is} ${name}` : `${is} ${worker}`;
 }
 
+/** The {@linkcode Alert.cause} of alerts while no worker is online. */
+export const NO_WORKER = "no worker";
+
+/** Returns the {@linkcode Alert.cause} of alerts about a queue that no worker fetches from; undefined if one does. */
+export function unfetchedCause(queue: string, workers: Situation["workers"]): string | undefined {
+  const online = workers.filter(({ alive }) => alive);
+  if (online.length === 0) return NO_WORKER;
+  return online.some(({ quiet, queues }) => !quiet && queues.includes(queue)) ? undefined : `unfetched ${queue}`;
+}
+
 /** Returns the detail of an alert that has none but a hint. */
 export function hinted(hint: string | undefined): Pick<Alert, "detail"> {
   return hint === undefined ? {} : { detail: hint };

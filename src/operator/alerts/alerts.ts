@@ -35,8 +35,8 @@ export function alertsOf(situation: Situation): Alert[] {
     ...crashAlerts(situation),
     ...suspectAlerts(situation),
     ...retryAlerts(situation),
-    ...unhandledAlerts(situation),
     ...queueAlerts(situation),
+    ...unhandledAlerts(situation),
     ...occupiedAlerts(situation),
     ...batchAlerts(situation),
     ...cronAlerts(situation),
@@ -57,6 +57,7 @@ function fold(alerts: readonly Alert[]): Alert[] {
   return [...folded.values()].map(([first, ...others]) =>
     others.length === 0 ? first! : {
       ...first!,
+      kind: [first!, ...others].some(({ kind }) => kind === "bad") ? "bad" : "warn",
       detail: [
         ...first!.detail === undefined ? [] : [first!.detail],
         ...others.slice(0, MAX_FOLDED).map(({ title }) => `${title}.`),

@@ -241,8 +241,9 @@ Deno.test("reports offline workers, failures and growing retries, the worst firs
     ["bad", "94 % of attempts failed in the last 15 minutes", [
       "Show errors → /retrying",
     ]],
-    ["bad", "Retries are growing: 46,801 jobs, +34,801 in 10m", ["Group by error → /retrying"]],
   ]);
+  // That retries grow follows from it.
+  assert(found[1]!.detail!.endsWith("Retries are growing: 46,801 jobs, +34,801 in 10m."), found[1]!.detail);
 });
 
 Deno.test("falls back to the day's failures without recorded attempts", () => {
@@ -626,6 +627,43 @@ Deno.test("reports workers whose processes on this machine have ended or are sto
   ]);
 });
 
+Deno.test("an open circuit explains the failures of its classes, and nothing else", () => {
+  const circuit = {
+    host: "app:1",
+    state: "open",
+    failures: 7,
+    since: NOW - 60_000,
+    error: "connect ECONNREFUSED",
+  } as const;
+  const metrics = [measured("Call", 100, 90), measured("Mail", 300, 0)];
+  const titles = (classes: string[], more: Partial<Situation> = {}) =>
+    alerts({ metrics, workers: [{ ...WORKER, circuits: [{ ...circuit, classes }] }], ...more }).map(({ title }) =>
+      title
+    );
+  const open = "The circuit of app:1 is open for 1m: its jobs wait";
+  assertEquals(titles(["Call"]), [open]);
+  assertEquals(titles(["Other"]), [open, "23 % of attempts failed in the last 15 minutes"]);
+  assertEquals(titles(["Call"], { metrics: [...metrics, measured("Boom", 50, 50)] }), [
+    open,
+    "14 % of attempts failed in the last 15 minutes",
+  ]);
+  // The first minute of both.
+  assertEquals(titles(["Call"], { metrics: [], today: { processed: 100, failed: 90 } }), [open]);
+});
+
+Deno.test("a queue without a worker explains that its classes have no handler", () => {
+  const stats = { ...STATS, enqueued: 12, queues: [{ ...QUEUE, name: "low" }] };
+  const unhandled = [{ class: "Gone", queue: "low" }, { class: "Lost", queue: "low", isKnown: false }];
+  const missing = 'No worker of queue "low" has a handler for Gone. ' +
+    'No worker of queue "low" has a handler for Lost, and none has ever had one.';
+  assertEquals(words(alerts({ stats, unhandled })), [
+    ['Queue "low" has no worker (12 jobs waiting)', missing, "jobs run handlers.js -q low"],
+  ]);
+  const [none, ...others] = alerts({ stats, unhandled, workers: [] });
+  assertEquals([none!.title, others], ["No worker is running: 12 jobs wait", []]);
+  assert(none!.detail!.endsWith(missing), none!.detail);
+});
+
 Deno.test("reports batches and flows that wait for dead members, each with the command that retries them", () => {
   const batch = {
     ...{
@@ -655,9 +693,20 @@ Deno.test("reports batches and flows that wait for dead members, each with the c
     ],
   ]);
   assertEquals(
-    words(alerts({ stuck: Array(6).fill(batch) })).at(-1)![0],
+    words(alerts({ stuck: [1, 2, 3, 4, 5, 6].map((n) => ({ ...batch, name: `mails${n}` })) })).at(-1)![0],
     "2 more batches and flows wait for dead jobs",
   );
+  // The flows of one name have one cause.
+  const orders = ["f3", "f2", "f1"].map((id, i) => ({
+    ...flow,
+    id,
+    name: "order",
+    completedAt: NOW - 60_000 * (i + 1),
+  }));
+  assertEquals(words(alerts({ stuck: [...orders, batch] })).map(([title, , command]) => [title, command]), [
+    ['3 flows "order" wait for 3 dead nodes, for 3m', "jobs flow retry f3 && jobs flow retry f2 && jobs flow retry f1"],
+    ['Batch "mails" (b1) waits for 47 dead jobs, for 12m', "jobs batch retry b1"],
+  ]);
 });
 
 Deno.test("states since when most attempts of a class fail", () => {

@@ -12,7 +12,7 @@ import { number } from "../../text/format.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
 import { canIsolate, startCommand } from "../../text/runtimes.ts";
 import { shellWord } from "../../text/shell.ts";
-import { type Alert, type AlertAction, MAX_OF_A_KIND, type Situation } from "./alert.ts";
+import { type Alert, type AlertAction, MAX_OF_A_KIND, type Situation, unfetchedCause } from "./alert.ts";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -25,6 +25,8 @@ const ENDED_MINUTES = 2;
 const MIN_ATTEMPTS = 20;
 const WARN_RATE = 0.1;
 const BAD_RATE = 0.5;
+/** Most attempts fail, so that retries grow. */
+const FAILURES = "failures";
 /** Fewer retries don't count as growing; this many are a problem in any case. */
 const MIN_RETRIES = 100;
 const MANY_RETRIES = 10_000;
@@ -34,7 +36,15 @@ const MAX_NAMED = 3;
 
 /** Many attempts fail: of all, or of some classes. */
 export function failureAlerts(situation: Situation): Alert[] {
-  const { metrics, today, retrying, now } = situation;
+  const { today, now } = situation;
+  // An open circuit explains the failures of its classes.
+  const explained = new Set(
+    situation.workers.flatMap(({ alive, circuits = [] }) =>
+      alive ? circuits.flatMap(({ classes = [] }) => classes) : []
+    ),
+  );
+  const metrics = situation.metrics.filter((one) => !explained.has(one.class));
+  const retrying = situation.retrying.filter((one) => !explained.has(one.class));
   const recent = metrics.map((measured) => ({
     name: measured.class,
     measured,
@@ -43,6 +53,8 @@ export function failureAlerts(situation: Situation): Alert[] {
   })).filter(({ processed }) => processed > 0).sort((a, b) => b.failed - a.failed);
   const processed = sum(recent.map((one) => one.processed));
   const hasRecent = processed >= MIN_ATTEMPTS;
+  // The day's totals are of all classes.
+  if (!hasRecent && explained.size > 0) return [];
   const attempts = hasRecent ? processed : today.processed;
   const failed = hasRecent ? sum(recent.map((one) => one.failed)) : today.failed;
   if (attempts >= MIN_ATTEMPTS && failed / attempts >= WARN_RATE) {
@@ -60,6 +72,7 @@ export function failureAlerts(situation: Situation): Alert[] {
     return [{
       kind: isBad ? "bad" : "warn",
       about: "jobs",
+      cause: FAILURES,
       title: `${percent(failed / attempts)} of attempts failed ${
         hasRecent ? `in the last ${FAILURE_MINUTES} minutes` : "today"
       }`,
@@ -141,6 +154,7 @@ export function retryAlerts({ stats, samples, now }: Situation): Alert[] {
   return [{
     kind: stats.retry >= MANY_RETRIES ? "bad" : "warn",
     about: "jobs",
+    cause: FAILURES,
     title: isGrowing
       ? `Retries are growing: ${number(stats.retry)} jobs, +${number(growth)} in ${formatDuration(now - first.at)}`
       : `${number(stats.retry)} jobs wait for a retry`,
@@ -191,9 +205,10 @@ export function unhandledAlerts({ unhandled, workers, now }: Situation): Alert[]
   return unhandled.slice(0, MAX_OF_A_KIND).map(({ class: name, queue, since, isScheduled, isKnown = true }) => ({
     kind: "bad",
     about: "jobs",
-    title: `No worker of queue "${queue}" has a handler for ${name}`,
+    cause: unfetchedCause(queue, workers) ?? `unhandled ${queue}`,
+    title: `No worker of queue "${queue}" has a handler for ${name}${isKnown ? "" : ", and none has ever had one"}`,
     detail: `Its jobs wait for one${since === undefined ? "" : `, for ${formatDuration(Math.max(0, now - since))}`}.` +
-      (isKnown ? "" : " No worker has ever had one.") + replacementText(name, lackingIn(workers, queue)),
+      replacementText(name, lackingIn(workers, queue)),
     command: startCommand(workers, [queue]),
     actions: [
       {

@@ -19,7 +19,7 @@ import { shellWord } from "../../text/shell.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
 import type { Backlog } from "../query/backlog.ts";
-import { type Alert, type AlertAction, hinted, sentence, type Situation, stallCause } from "./alert.ts";
+import { type Alert, type AlertAction, hinted, sentence, type Situation, stallCause, unfetchedCause } from "./alert.ts";
 import { isStuck, longestOf, noEndMs, notEndedText, runningJobs } from "./running_jobs.ts";
 
 /** A queue whose oldest job has waited longer than this is behind. */
@@ -120,6 +120,7 @@ function unfetchedAlert(
     return {
       kind: "bad",
       about: "queues",
+      cause: unfetchedCause(name, workers)!,
       title: `All workers of queue "${name}" are quiet${quietFor(quiet, now)} (${waitingText(queue)})`,
       command: `jobs resume ${quiet.slice(0, MAX_WORKERS).map(({ id }) => `--worker ${shellWord(id)}`).join(" ")}`,
       actions: [{ label: "Show workers", path: "/workers" }, showAction(name)],
@@ -128,6 +129,7 @@ function unfetchedAlert(
   return {
     kind: "bad",
     about: "queues",
+    cause: unfetchedCause(name, workers)!,
     title: serving.length > 0
       ? `All workers of queue "${name}" are stopping (${waitingText(queue)})`
       : `Queue "${name}" has no worker (${waitingText(queue)})`,

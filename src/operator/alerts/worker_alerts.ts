@@ -13,7 +13,16 @@ import { processText } from "../../text/processes.ts";
 import { startCommand, startHint } from "../../text/runtimes.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
 import { quietFor } from "../../text/workers.ts";
-import { type Alert, type AlertAction, hinted, MAX_OF_A_KIND, sentence, type Situation, stallCause } from "./alert.ts";
+import {
+  type Alert,
+  type AlertAction,
+  hinted,
+  MAX_OF_A_KIND,
+  NO_WORKER,
+  sentence,
+  type Situation,
+  stallCause,
+} from "./alert.ts";
 
 /** A younger heartbeat isn't late. */
 const MIN_LATE_MS = 10_000;
@@ -33,6 +42,7 @@ export function workerAlerts({ stats, workers, processes, now }: Situation): Ale
     alerts.push({
       kind: "bad",
       about: "workers",
+      cause: NO_WORKER,
       title: `No worker is running: ${number(stats.enqueued)} ${stats.enqueued === 1 ? "job waits" : "jobs wait"}`,
       ...hinted(startHint(workers, fullQueues(stats))),
       command: startCommand(workers, fullQueues(stats)),
@@ -59,6 +69,7 @@ export function workerAlerts({ stats, workers, processes, now }: Situation): Ale
     alerts.push({
       kind: "bad",
       about: "workers",
+      ...(online.length === 0 && { cause: NO_WORKER }),
       title: offline.length === 1 ? "1 worker is offline" : `${number(offline.length)} workers are offline`,
       detail: `${
         heartbeatsText(offline, now, processes)

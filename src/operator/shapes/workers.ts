@@ -51,6 +51,7 @@ export const workerShape = object("", {
       failures: integer("failures in a row"),
       since: time("when it opened first"),
       error: text("the last failure"),
+      classes: optional(list("classes whose jobs were sent to it", text(""))),
     }),
   )),
   outbox: optional(workerOutboxShape),

@@ -108,13 +108,14 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
   };
 }
 
-function readCircuit({ host, state, failures, since, error }: Record<string, unknown>): OpenCircuit {
+function readCircuit({ host, state, failures, since, error, classes }: Record<string, unknown>): OpenCircuit {
   return {
     host: readString(host) ?? "",
     state: state === "halfOpen" ? state : "open",
     failures: readNumber(failures) ?? 0,
     since: readNumber(since) ?? 0,
     error: readString(error) ?? "",
+    ...(Array.isArray(classes) && { classes: readStrings(classes) }),
   };
 }
 

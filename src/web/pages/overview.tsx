@@ -99,10 +99,35 @@ export function Overview({ view, workers, samples, alerts, range, charts }: {
   );
 }
 
+/** More alerts would push the numbers out of sight: the others are folded. */
+const MAX_OPEN_ALERTS = 3;
+
 function Alerts({ view, alerts }: { readonly view: View; readonly alerts: readonly Alert[] }) {
   if (alerts.length === 0) return null;
+  const open = alerts.slice(0, MAX_OPEN_ALERTS);
+  const others = alerts.slice(MAX_OPEN_ALERTS);
   return (
-    <ul class="alerts" aria-label="Needs attention">
+    <>
+      <AlertList view={view} alerts={open} label="Needs attention" />
+      {others.length > 0 && (
+        <details id="more-alerts" class="more-alerts">
+          <summary>
+            {number(others.length)} more {others.length === 1 ? "problem" : "problems"}
+          </summary>
+          <AlertList view={view} alerts={others} label="Further problems" />
+        </details>
+      )}
+    </>
+  );
+}
+
+function AlertList({ view, alerts, label }: {
+  readonly view: View;
+  readonly alerts: readonly Alert[];
+  readonly label: string;
+}) {
+  return (
+    <ul class="alerts" aria-label={label}>
       {alerts.map((alert) => (
         <li class={alert.kind}>
           <Icon name="alert" />
