@@ -19,8 +19,16 @@ import { SharedWatch } from "./shared_watch.ts";
 
 /** The workers of other programs in one process; a further one is refused. */
 const MAX_WORKERS = 2_000;
+/** Those of one user: no token takes the place of all others. */
+const MAX_WORKERS_OF_USER = 500;
 /** How late a command reaches a program that has jobs, and a heartbeat the store. */
 const MAX_TICK_MS = 1_000;
+
+/** A worker that starts. */
+interface Starting {
+  readonly owner: string | undefined;
+  readonly worker: Promise<RemoteWorker>;
+}
 
 /** The user of a program's worker; undefined without users. */
 type Ownership = { readonly owner: string | undefined } | typeof NO_PROGRAM;
@@ -31,6 +39,8 @@ export interface GatewayOptions {
   readonly store: Store;
   readonly settings: Settings;
   readonly clock: Clock;
+  /** How many workers a user may have here. Default 500. */
+  readonly maxWorkersOfUser?: number;
 }
 
 export class Gateway implements AsyncDisposable {
@@ -38,7 +48,7 @@ export class Gateway implements AsyncDisposable {
   readonly #log: Log;
   readonly #workers = new Map<string, RemoteWorker>();
   /** The workers that start, by ID. */
-  readonly #starting = new Map<string, Promise<RemoteWorker>>();
+  readonly #starting = new Map<string, Starting>();
   readonly #end = new AbortController();
   readonly #shared: SharedWatch;
   readonly #announcer: Announcer;
@@ -75,7 +85,7 @@ export class Gateway implements AsyncDisposable {
   async register(program: Program, shown: Shown): Promise<RemoteWorker> {
     const { id, owner } = program;
     const { registration } = shown;
-    for (let starting; (starting = this.#starting.get(id));) await starting.catch(() => {});
+    for (let starting; (starting = this.#starting.get(id));) await starting.worker.catch(() => {});
     const before = this.#workers.get(id);
     if (before !== undefined && before.program.owner !== owner) throw foreign(id);
     if (registration !== undefined && before?.registration !== undefined) {
@@ -84,9 +94,10 @@ export class Gateway implements AsyncDisposable {
         throw new LateRegistration(`Worker "${id}" has registered again since; expected a number above the last one`);
       }
     }
-    const starting = this.#start(program, shown).finally(() => this.#starting.delete(id));
-    this.#starting.set(id, starting);
-    return await starting;
+    if (before === undefined) this.#checkShare(owner);
+    const worker = this.#start(program, shown).finally(() => this.#starting.delete(id));
+    this.#starting.set(id, { owner, worker });
+    return await worker;
   }
 
   async #start(program: Program, shown: Shown): Promise<RemoteWorker> {
@@ -129,6 +140,22 @@ export class Gateway implements AsyncDisposable {
       throw new ForeignWorker(`Worker "${id}" isn't a worker of another program; expected another nonce`);
     }
     if (owner !== undefined && registered.owner !== undefined && registered.owner !== owner) throw foreign(id);
+  }
+
+  /** @throws {TooManyWorkers} if a user has its share of the workers here, with those that start */
+  #checkShare(owner: string | undefined): void {
+    if (owner === undefined) return;
+    const { maxWorkersOfUser: most = MAX_WORKERS_OF_USER } = this.#options;
+    const owners = [
+      ...this.#workers.values().map(({ program }) => program.owner),
+      ...this.#starting.values().map((one) => one.owner),
+    ];
+    if (owners.filter((one) => one === owner).length < most) return;
+    throw new TooManyWorkers(
+      `User "${
+        owner.slice(0, 80)
+      }" has ${most} workers at this server; use another server, or another token for some of them`,
+    );
   }
 
   /** Returns to whom the workers of the store belong, by ID. Thousands of programs register at once after a restart: they share a read. */

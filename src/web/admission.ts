@@ -54,7 +54,9 @@ export async function admit(
   if (!("refused" in admission)) {
     c.set("visitor", admission);
     if (!allows("visit", admission.role)) checkRole(services, rules, c);
-    const isProgram = admission.by === "token" || !allows("visit", admission.role);
+    // A session that a token has begun counts as the token.
+    const isProgram = admission.by === "token" || !allows("read", admission.role) ||
+      services.gate.tokenUsers.some(({ name }) => name === admission.name);
     // A worker sends as many requests as its jobs need.
     const isLimited = isProgram && rules.of(c).access !== "work";
     const waitMs = isLimited ? services.tokens.use(admission.name) : 0;

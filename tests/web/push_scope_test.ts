@@ -7,7 +7,7 @@ import { optionNames } from "../../src/job/option_names.ts";
 import { newToken } from "../../src/web/auth/accounts.ts";
 import { PUSH_SCOPE, type ScopedToken, withinScope } from "../../src/web/auth/push_scope.ts";
 import { Refused } from "../../src/operator/actions/action.ts";
-import { onBothStores, type Site } from "./site.ts";
+import { onBothStores, PATIENT, type Site } from "./site.ts";
 
 const LOCK = "a".repeat(43);
 
@@ -85,6 +85,10 @@ Deno.test("an id of a limited token is a name of that token alone", () => {
   assertEquals(ids.every((id) => id.length <= 200), true);
 });
 
+const ROLES: Readonly<Record<string, { readonly role: string; readonly token: string; readonly secret: string }>> = {
+  approver: { role: "signal(key=order:*)", ...newToken() },
+  watcher: { role: "reader", ...newToken() },
+};
 const [mail, report, any] = [newToken(), newToken(), newToken()];
 const users = [
   `mail:push(class=Mail):${mail.secret}`,
@@ -161,3 +165,32 @@ onBothStores("each job in a list of a limited token counts towards its rate", as
   assertEquals((await post(site, any, Array(30).fill(job))).status, 201);
   assertEquals((await post(site, any, job)).status, 201);
 }, { users, tokenRate: 1, clock: { ...systemClock, monotonic: () => 0 } });
+
+onBothStores("a list of which no job is stored isn't answered as created", async (site) => {
+  const ok = { class: "Mail", args: [] };
+  const statusOf = async (list: readonly object[], key?: string) => (await post(site, mail, list, key)).status;
+  assertEquals(await statusOf([{ class: "Other", args: [] }, { class: "Mail", args: 5 }]), 200);
+  assertEquals(await statusOf([]), 200);
+  assertEquals(await statusOf([{ class: "Other", args: [] }, ok]), 201);
+  assertEquals([await statusOf([ok], "once"), await statusOf([ok], "once")], [201, 200]);
+}, { users });
+
+onBothStores("a session that a token has begun has the rate of the token", async (site) => {
+  for (const name of ["approver", "watcher"]) {
+    const someone = site.visitor();
+    const body = new URLSearchParams({ name: "", password: ROLES[name]!.token });
+    assertEquals((await someone.send("/login", { method: "POST", body })).status, 303);
+    const path = name === "approver" ? "/signals" : "/queues";
+    let served = 0;
+    while ((await someone.visit(path)).status === 200 && served < 50) served++;
+    assertEquals(served <= 10, true, `${name}: ${served}`);
+    const bearer = await site.visitor().api("GET", "/signals", undefined, {
+      authorization: `Bearer ${ROLES[name]!.token}`,
+    });
+    assertEquals([bearer.status, bearer.value.error.code], [429, "rate_limited"]);
+  }
+}, {
+  users: Object.entries(ROLES).map(([name, { role, secret }]) => `${name}:${role}:${secret}`),
+  tokenRate: 1,
+  clock: { ...PATIENT, monotonic: () => 0 },
+});

@@ -230,3 +230,80 @@ onBothStores("the roles push and work don't learn which worker ran a job", async
     assertEquals([answer.finished.state, JSON.stringify(answer).includes(worker)], ["succeeded", false]);
   }
 });
+
+onBothStores(
+  "a token takes no more than its share of the workers of a server, however many register at once",
+  async ({ store }) => {
+    const other = newToken();
+    const users = [`w:work:${secret}`, `x:work:${other.secret}`];
+    await using server = new WorkServer(store, { users, maxWorkersOfUser: 2 });
+    const register = (i: number, by = token) =>
+      server.send("register", { ...REGISTRATION, nonce: `${i}`.padStart(12, "0") }, undefined, by);
+    const answers = await Promise.all([1, 2, 3, 4].map((i) => register(i)));
+    assertEquals(answers.map(({ worker }) => worker !== undefined), [true, true, false, false]);
+    const error = {
+      code: "unavailable",
+      message: 'User "w" has 2 workers at this server; use another server, or another token for some of them',
+    };
+    assertEquals([answers[2].error, (await register(5)).error], [error, error]);
+    // One that registers again has its place; so have other users.
+    assert((await register(2)).worker);
+    assert((await register(6, other.token)).worker);
+    await server.send("deregister", { worker: answers[0].worker }, undefined, token);
+    assert((await register(7)).worker);
+  },
+);
+
+onBothStores("texts that a worker shows have no characters that hide or reorder others", async ({ store }) => {
+  await using server = new WorkServer(store);
+  for (
+    const [i, bad] of ["a\u202eb", "a\u200bb", "a\u2066b", "a\u2028b", "a\u00adb", "a\ufeffb", "a\ue000b"].entries()
+  ) {
+    for (const [field, value] of [["runtime", bad], ["client", bad], ["hostname", bad], ["labels", [bad]]] as const) {
+      const { error } = await server.send("register", { ...REGISTRATION, [field]: value });
+      assertEquals([error?.code, error?.field], ["invalid", field === "labels" ? "labels[0]" : field], `${i} ${field}`);
+    }
+  }
+  const plain = { runtime: "Jython 3.11 (größer, 東京)", hostname: "größer-東京", labels: ["blue green", "🙂"] };
+  assert((await server.send("register", { ...REGISTRATION, ...plain })).worker);
+});
+
+onBothStores("a request has at most 1,000 chunks of a stream", async ({ store }) => {
+  await using server = new WorkServer(store);
+  const { worker } = await server.send("register", REGISTRATION);
+  await new Client({ store }).push({ class: "Try", args: [] });
+  const { jobs: [{ token }] } = await server.send("take", { worker, take: 1, limit: 1, wait: 30 });
+  const send = (count: number) => server.send("stream", { worker, token, from: 0, chunks: Array(count).fill("x") });
+  assertEquals((await send(1_001)).error, {
+    code: "too_large",
+    message: "Too many chunks; expected at most 1000 in a request",
+    field: "chunks",
+  });
+  assertEquals(await send(1_000), {});
+  await server.send("settle", { worker, outcomes: [{ token, end: "succeeded" }] });
+});
+
+onBothStores(
+  "a token limited to classes makes one queue for an unregistered class, and no more",
+  async ({ store }) => {
+    await using limited = new Limited(store, "class=Report|Mail");
+    const optionsOf = async (name: string) => (await store.classes.read([name]))[0]?.options;
+    const { worker } = await limited.register({ Report: { queue: "q1" } });
+    await until(async () => await optionsOf("Report") === '{"queue":"q1"}');
+    for (const [options, queue] of [[{ queue: "q2" }, "q2"], [{ queue: "q1", retry_queue: "q3" }, "q3"]] as const) {
+      for (const more of [{}, { running: [], registration: 9 }]) {
+        const { error } = await limited.send("register", { ...REGISTRATION, ...more, classes: { Report: options } });
+        assertEquals([error?.code, error?.field], ["forbidden", "classes"], queue);
+        assertMatch(
+          error.message,
+          new RegExp(
+            `^Queue "${queue}" of class "Report" doesn't exist; expected .*work\\(class=Report,queue=${queue}\\)$`,
+          ),
+        );
+      }
+    }
+    await new Client({ store, onUnregistered: () => {} }).push("Other", [], { queue: "q2" });
+    await limited.send("deregister", { worker });
+    assert((await limited.register({ Report: { queue: "q2" }, Mail: { queue: "q1" } })).worker);
+  },
+);

@@ -24,6 +24,7 @@ export interface WorkServerOptions extends Partial<Settings> {
   readonly clock?: Clock;
   /** The lines of `web.users`. */
   readonly users?: readonly string[];
+  readonly maxWorkersOfUser?: number;
 }
 
 /** A server with a gateway. */
@@ -31,8 +32,14 @@ export class WorkServer implements AsyncDisposable {
   readonly #gateway: Gateway;
   readonly #web: Web;
 
-  constructor(store: Store, { clock = systemClock, users = [], ...settings }: WorkServerOptions = {}) {
-    this.#gateway = new Gateway({ store, clock, settings: { ...defaultSettings(), ...settings } as Settings });
+  constructor(
+    store: Store,
+    { clock = systemClock, users = [], maxWorkersOfUser, ...settings }: WorkServerOptions = {},
+  ) {
+    this.#gateway = new Gateway({
+      ...{ store, clock, settings: { ...defaultSettings(), ...settings } as Settings },
+      ...(maxWorkersOfUser !== undefined && { maxWorkersOfUser }),
+    });
     this.#web = createWeb({ store, users, clock: PATIENT, gateway: () => Promise.resolve(this.#gateway) });
   }
 

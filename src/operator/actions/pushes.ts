@@ -86,7 +86,8 @@ export const pushJobs = action({
     warnings: WARNINGS,
   }),
   within: () => "pushes",
-  status: ({ existed }) => existed ? 200 : 201,
+  status: ({ existed, results }) =>
+    existed || results?.every((one) => one.jid === undefined || one.existed) ? 200 : 201,
   deed: ({ document }, out) => {
     if (out?.existed) return undefined;
     if (out?.results) return { count: out.results.filter(({ jid }) => jid !== undefined).length };

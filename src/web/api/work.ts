@@ -138,6 +138,9 @@ export const workRoutes: readonly ApiRoute[] = [
     gives: object("", {}),
     waits: true,
     run: async ({ worker, token, from, chunks }, more) => {
+      if (chunks.length > shapes.MAX_CHUNKS) {
+        throw new HttpError(413, `Too many chunks; expected at most ${shapes.MAX_CHUNKS} in a request`, "chunks");
+      }
       for (const [i, chunk] of chunks.entries()) checkChunk(chunk, `chunks[${i}]`);
       if (await ask(more, worker, (owner) => owner.stream(token, from, chunks))) return {};
       throw lost(token);

@@ -7,12 +7,17 @@ import { queueName } from "../../operator/actions/inputs.ts";
 import { list, map, object, optional } from "../../operator/shapes/shape.ts";
 import { any, boolean, choice, integer, number, span, text } from "../../operator/shapes/values.ts";
 
+/** One line as a person reads it: without controls, and without characters that hide or reorder others. */
+const PLAIN = /^[^\p{C}\p{Zl}\p{Zp}]{1,80}$/u;
+
 /** The version of the protocol. Another one is refused. */
 export const PROTOCOL = 1;
 /** The longest wait for jobs: below the timeouts of common proxies. */
 export const MAX_WAIT_MS = 30_000;
 const MAX_TAKEN = 100;
 export const MAX_SETTLED = 1_000;
+/** Each chunk takes a turn of the event loop: more would hold it for seconds. */
+export const MAX_CHUNKS = 1_000;
 
 const workerName = text("the worker, as `register` has answered");
 const tokenName = text("the token of an attempt, as `take` has answered");
@@ -46,13 +51,13 @@ export const registerShape = object("", {
   protocol: integer(`the version of the protocol: ${PROTOCOL}`),
   runtime: text("the runtime and its version", {
     expected: "a text such as python 3.11",
-    matches: /^[^\p{Cc}\p{Cs}]{1,80}$/u,
+    matches: PLAIN,
   }),
   client: text("the client and its version", {
     expected: "a text such as jobs-client 0.1",
-    matches: /^[^\p{Cc}\p{Cs}]{1,80}$/u,
+    matches: PLAIN,
   }),
-  hostname: text("the machine", { expected: "a name without colons", matches: /^[^\s:\p{Cc}\p{Cs}]{1,200}$/u }),
+  hostname: text("the machine", { expected: "a name without colons", matches: /^[^\s:\p{C}\p{Z}]{1,200}$/u }),
   pid: integer("the process ID there", [1]),
   nonce: text("12 random hex digits", { expected: "12 hex digits", matches: /^[0-9a-f]{12}$/ }),
   registration: optional(
@@ -64,7 +69,10 @@ export const registerShape = object("", {
   concurrency: integer("how many jobs it runs at once", [1, 1_000]),
   queues: optional(list("the queues to take from; by default those of its classes", queueName(""))),
   classes: map("its classes, each with its options", any("options, as those of a push")),
-  labels: optional(list("words shown with the worker", text(""))),
+  labels: optional(list(
+    "words shown with the worker",
+    text("", { expected: "a word of up to 80 characters, none of which hides or reorders others", matches: PLAIN }),
+  )),
   running: optional(list(
     "the jobs that it runs already, as `take` gave them: the server before doesn't know this worker any more, or is gone",
     object("", givenFields),
