@@ -18,7 +18,10 @@ if [ ! -d "$kept" ]; then
   . /etc/os-release
   mkdir -p "$work/etc/sources.list.d" "$work/state/lists/partial" "$work/cache/archives/partial" "$work/debs"
   cp -r /etc/apt/apt.conf.d /etc/apt/trusted.gpg.d "$work/etc/"
-  sed "s/$VERSION_CODENAME/trixie/g" /etc/apt/sources.list.d/debian.sources > "$work/etc/sources.list.d/debian.sources"
+  # A machine has Debian's mirrors in one of two files.
+  for list in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do
+    [ ! -s "$list" ] || sed "s/$VERSION_CODENAME/trixie/g" "$list" > "$work/etc/${list#/etc/apt/}"
+  done
   : > "$work/status"
   apt() {
     apt-get -qq -o Dir::Etc="$work/etc" -o Dir::State="$work/state" -o Dir::State::status="$work/status" \
