@@ -242,7 +242,7 @@ CREATE TABLE class (
   declared_at INTEGER NOT NULL -- the last declaration, up to a day old
 ) STRICT, WITHOUT ROWID;
 
--- What each worker has declared: "class NAME" with its options, "webhook NAME" with its subscription, and "webhooks" if it has declared all
+-- The declarations of each worker: "class NAME" with its options, "webhook NAME" with its subscription, and "webhooks" if it has declared all
 -- that it knows. The tables class and webhook have those in force.
 CREATE TABLE declaration (
   worker TEXT NOT NULL,
