@@ -370,6 +370,11 @@ export interface WorkOptions {
     message: string,
     fields?: Readonly<Record<string, unknown>>,
   ) => void;
+  /**
+   * The least level of what is logged; default `info`. Failures are warnings, with their stack; what a handler logs has the level of the
+   * line. The option `log_level` of a class or a job drops more.
+   */
+  logLevel?: "debug" | "info" | "warn" | "error" | "off";
   fetch?: typeof fetch;
   /** Stops the worker. */
   signal?: AbortSignal;

@@ -888,6 +888,7 @@ class Worker {
       labels,
       shutdownTimeoutMs = 25_000,
       log = logLine,
+      logLevel = "info",
       fetch,
       signal,
       signals = true,
@@ -915,7 +916,10 @@ class Worker {
     this.#send = this.#client[SEND];
     this.#handlers = handlers;
     this.#options = { concurrency, queues, labels, shutdownTimeoutMs, signals };
-    this.#log = log;
+    if (!LEVELS.includes(logLevel)) {
+      throw new TypeError(`Invalid logLevel ${show(logLevel)}: expected ${LEVELS.join(", ")}`);
+    }
+    this.#log = (level, message, fields) => isLogged(level, logLevel) && log(level, message, fields);
     signal?.addEventListener("abort", () => this.stop("the signal"), { once: true });
     if (signal?.aborted) this.stop("the signal");
   }
@@ -1104,6 +1108,7 @@ class Worker {
     const log = (level) => (message, fields) => {
       const line = { level, message: String(message).slice(0, MAX_LINE_CHARS), fields: fieldsOf(fields) };
       if (job.lines.push(line) > MAX_LINES) job.lines.shift();
+      this.#logOf(job, level, line.message, line.fields);
     };
     job.context = {
       ...{ jid, class: name, queue, attempt, payload, raw, signal: controller.signal },
@@ -1141,6 +1146,7 @@ class Worker {
       }
     } catch (error) {
       outcome = outcomeOf(error);
+      this.#logEnd(job, error, outcome);
       // An error after the shutdown timeout isn't a failure of the job. A decision of the handler counts.
       if (job.aborted === "Shutdown" && outcome.end === "failed") outcome = { end: "release" };
     }
@@ -1150,6 +1156,26 @@ class Worker {
     this.#running.delete(job.token);
     this.#wakeSettler();
     this.#wakeTaker();
+  }
+
+  /** Logs how an attempt has ended. */
+  #logEnd(job, error, { end, error: described }) {
+    if (readSafely(() => error instanceof AttemptEnded)) return;
+    const [level, message] = job.aborted ? ["info", "Aborted"] : ENDS[end];
+    const { class: name, message: text } = described ?? { class: "Snooze", message: messageOf(error) };
+    const stack = level === "info" ? undefined : readSafely(() => error.stack);
+    this.#logOf(job, level, message, {
+      attempt: job.context.attempt,
+      error: `${name}: ${text}`,
+      ...(typeof stack === "string" && { stack: stack.slice(0, MAX_TEXT_CHARS) }),
+    });
+  }
+
+  /** Logs a line about a job, unless the job or its class drops those of this level. */
+  #logOf({ context, payload }, level, message, fields) {
+    const { class: name, jid, queue } = context;
+    const least = payload?.log_level ?? this.#handlers[name]?.options?.log_level;
+    if (isLogged(level, least)) this.#log(level, message, { ...fields, class: name, jid, queue });
   }
 
   async #settleLoop() {
@@ -1379,7 +1405,23 @@ class Worker {
 }
 
 const WORK_OPTIONS = ["url", "token", "handlers", "concurrency", "queues", "labels"]
-  .concat(["shutdownTimeoutMs", "log", "fetch", "signal", "signals"]);
+  .concat(["shutdownTimeoutMs", "log", "logLevel", "fetch", "signal", "signals"]);
+
+/** Of what a worker logs, in order. */
+const LEVELS = ["debug", "info", "warn", "error", "off"];
+
+/** What is logged when an attempt ends in this way. */
+const ENDS = {
+  failed: ["warn", "Failed"],
+  kill: ["error", "Failed for good"],
+  discard: ["info", "Discarded"],
+  snooze: ["info", "Snoozed"],
+};
+
+/** Returns whether lines of a level are logged; also if the least level is unknown. */
+function isLogged(level, least) {
+  return LEVELS.indexOf(level) >= LEVELS.indexOf(least);
+}
 
 /** Resolves after this turn of the event loop: jobs that end in it share a request for the next ones, and one with their outcomes. */
 function restOfTurn() {
@@ -1746,5 +1788,6 @@ function runtimeName() {
 
 /** Writes a line of the worker to stderr. */
 function logLine(level, message, fields = {}) {
-  console.error(JSON.stringify({ ts: new Date().toISOString(), level, name: "worker", msg: message, ...fields }));
+  const line = { ts: new Date().toISOString(), level, name: "worker", msg: message };
+  console.error(JSON.stringify(Object.assign({ ts: "", level, name: "", msg: "" }, fields, line)));
 }

@@ -935,11 +935,14 @@ class _Lines:
     def __init__(self) -> None:
         self._lines: List[Dict[str, Any]] = []
         self._lock = threading.Lock()
+        # Prints a line, too.
+        self._print: Callable[[str, str, Dict[str, Any]], None] = lambda level, message, fields: None
 
     def _add(self, level: str, message: Any, fields: Dict[str, Any]) -> None:
         line: Dict[str, Any] = {"level": level, "message": str(message)[:_MAX_LINE]}
         if fields:
             line["fields"] = {name[:_SHOWN]: _field(value) for name, value in list(fields.items())[:_MAX_FIELDS]}
+        self._print(level, line["message"], line.get("fields", {}))
         with self._lock:
             self._lines.append(line)
             del self._lines[:-_MAX_LINES]
@@ -1284,7 +1287,9 @@ def job(name: Optional[str] = None, **options: Any) -> Callable[[Any], Any]:
     return mark
 
 
-_WORKER_OPTIONS = ("url", "handlers", "token", "concurrency", "queues", "labels", "shutdown_timeout")
+_WORKER_OPTIONS = ("url", "handlers", "token", "concurrency", "queues", "labels", "shutdown_timeout", "log_level")
+# Of what the worker prints, in order.
+_LEVELS = ("debug", "info", "warn", "error", "off")
 
 
 def _refuse_unknown(unknown: Dict[str, Any], where: str, known: Iterable[str]) -> None:
@@ -1311,6 +1316,8 @@ class Worker:
     handlers: functions, by the name of their class or as a list.
     concurrency: how many jobs run at once.
     queues: the queues to take from; default: those of the handlers.
+    log_level: what is printed on stderr, as JSON lines: "debug", "info", "warn", "error" or "off". Failures are warnings, with their
+        traceback; what a handler logs has the level of the line. The option log_level of a class or a job drops more.
     """
 
     def __init__(
@@ -1322,9 +1329,13 @@ class Worker:
         queues: Optional[List[str]] = None,
         labels: Optional[List[str]] = None,
         shutdown_timeout: float = 25,
+        log_level: str = "info",
         **unknown: Any,
     ):
         _refuse_unknown(unknown, "Worker", _WORKER_OPTIONS)
+        if log_level not in _LEVELS:
+            raise ValueError(f"Invalid log_level {log_level!r}: expected {', '.join(_LEVELS)}")
+        self._log_level = log_level
         self._handlers = _named(handlers)
         self._classes = {name: _request_of(getattr(one, "jobs_options", {}), name) for name, one in self._handlers.items()}
         if isinstance(concurrency, bool) or not isinstance(concurrency, int) or not 1 <= concurrency <= 1000:
@@ -1562,6 +1573,7 @@ class Worker:
         handler = self._handlers.get(given["class"])
         is_coroutine = handler is not None and inspect.iscoroutinefunction(handler)
         context = (_AsyncContext if is_coroutine else JobContext)(given, payload, self._client, self._use)
+        context.log._print = lambda level, message, fields: self._say_of(context, level, message, fields)
         with self._lock:
             self._running[context._token] = context
             self._lock.notify_all()
@@ -1611,7 +1623,7 @@ class Worker:
             result = handler(context, *context.payload.get("args", ()))
             self._succeeded(context, result)
         except BaseException as error:
-            self._end(context, _outcome_of(error))
+            self._failed(context, error)
 
     def _begin_coroutine(self, context: JobContext, handler: Any) -> None:
         if self._loop is None:
@@ -1631,7 +1643,7 @@ class Worker:
             except BaseException as error:
                 # Only an abort of the server cancels a job. A subtask or a client library raises the same error.
                 is_aborted = isinstance(error, asyncio.CancelledError) and context._reason is not None
-                self._end(context, _outcome_of(Aborted(context._reason) if is_aborted else error))
+                self._failed(context, Aborted(context._reason) if is_aborted else error)
 
         asyncio.run_coroutine_threadsafe(perform(), self._loop)
 
@@ -1651,6 +1663,17 @@ class Worker:
                 outcome["result"] = result
             else:
                 context.log.warn(f"The result wasn't kept: {size} characters")
+        self._end(context, outcome)
+
+    def _failed(self, context: JobContext, error: BaseException) -> None:
+        outcome = _outcome_of(error)
+        if not isinstance(error, AttemptEnded):
+            level, message = _ENDS[outcome["end"]] if context._reason is None else ("info", "Aborted")
+            described = f"{type(error).__name__}: {_message_of(error)}"
+            fields: Dict[str, Any] = {"attempt": context.attempt, "error": described[:_MAX_TEXT]}
+            if level != "info":
+                fields["traceback"] = _traceback_of(error)
+            self._say_of(context, level, message, fields)
         self._end(context, outcome)
 
     def _end(self, context: JobContext, outcome: Dict[str, Any]) -> None:
@@ -1837,10 +1860,23 @@ class Worker:
             with self._lock:
                 self._lock.wait_for(lambda: self._is_done or line is self._take_line and self._is_stopping, delay)
 
+    def _say_of(self, context: JobContext, level: str, message: str, fields: Dict[str, Any]) -> None:
+        """Prints a line about a job, unless the job or its class drops those of this level."""
+        options = getattr(self._handlers.get(context.class_), "jobs_options", {})
+        least = context.payload.get("log_level", options.get("log_level"))
+        if least not in _LEVELS or _LEVELS.index(level) >= _LEVELS.index(least):
+            own = {"class": context.class_, "jid": context.jid, "queue": context.queue}
+            self._print(level, message, {**fields, **own})
+
     def _say(self, level: str, message: str, **fields: Any) -> None:
+        self._print(level, message, fields)
+
+    def _print(self, level: str, message: str, fields: Dict[str, Any]) -> None:
+        if _LEVELS.index(level) < _LEVELS.index(self._log_level):
+            return
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = {"ts": now, "level": level, "name": "worker", "msg": message, **fields}
-        print(json.dumps(line), file=sys.stderr, flush=True)
+        own = {"ts": now, "level": level, "name": "worker", "msg": message}
+        print(json.dumps({**own, **fields, **own}), file=sys.stderr, flush=True)
 
 
 class _Line:
@@ -2007,6 +2043,22 @@ def _outcome_of(error: BaseException) -> Dict[str, Any]:
     if causes:
         described["causes"] = causes
     return {"end": end, "error": described}
+
+
+# What is printed when an attempt ends in this way.
+_ENDS = {
+    "failed": ("warn", "Failed"),
+    "kill": ("error", "Failed for good"),
+    "discard": ("info", "Discarded"),
+    "snooze": ("info", "Snoozed"),
+}
+
+
+def _traceback_of(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_MAX_TEXT:]
+    except Exception:  # Of the error's class.
+        return "".join(traceback.format_tb(error.__traceback__))[-_MAX_TEXT:]
 
 
 def _causes_of(error: BaseException) -> List[str]:

@@ -836,6 +836,8 @@ module Jobs
 
     # raw: the payload as text. client: pushes further jobs. batch, flow: those of the job, or nil.
     attr_reader :batch, :flow, :jid, :class_name, :queue, :attempt, :payload, :raw, :client, :log, :token, :given, :since, :reason
+    # Prints a line of the log, too.
+    attr_writer :printer
 
     # send_step: sends a request for a step, and returns its answer.
     def initialize(job, client, send_step)
@@ -989,6 +991,7 @@ module Jobs
         line[:fields] = fields.first(MAX_FIELDS).to_h { |name, value| [Json.readable(name)[0, MAX_NAME], field(value)] }
       end
       @lock.synchronize { (@lines << line).shift([0, @lines.size - MAX_LINES].max) }
+      @printer&.call(level, line[:message], line[:fields] || {})
     end
 
     # Returns the value of a field as JSON can hold it.
@@ -1198,11 +1201,25 @@ module Jobs
     }.freeze
     MIN_BEAT = 0.1
 
-    OPTIONS = %w[handlers token concurrency queues labels shutdown_timeout executor].freeze
+    OPTIONS = %w[handlers token concurrency queues labels shutdown_timeout executor log_level].freeze
+    # Of what the worker prints, in order.
+    LEVELS = %w[debug info warn error off].freeze
+    # What is printed when an attempt ends in this way.
+    ENDS = {
+      "failed" => ["warn", "Failed"], "kill" => ["error", "Failed for good"],
+      "discard" => %w[info Discarded], "snooze" => %w[info Snoozed]
+    }.freeze
 
+    # log_level: what is printed on stderr, as JSON lines: "debug", "info", "warn", "error" or "off". Failures are warnings, with their
+    # backtrace; what a handler logs has the level of the line. The option log_level of a class or a job drops more.
     def initialize(url, handlers: {}, token: nil, concurrency: 10, queues: nil, labels: nil, shutdown_timeout: 25, executor: nil,
-                   **unknown)
+                   log_level: "info", **unknown)
       Jobs.refuse_unknown(unknown, "Jobs::Worker.new", OPTIONS)
+      unless LEVELS.include?(log_level.to_s)
+        raise ArgumentError, "Invalid log_level #{log_level.inspect}: expected #{LEVELS.join(', ')}"
+      end
+
+      @log_level = log_level.to_s
       named = handlers.is_a?(Hash) ? handlers : handlers.to_h { |handler| [handler.name, handler] }
       @handlers = named.to_h { |name, handler| [name.to_s, Handler.new(name.to_s, handler)] }
       @classes = @handlers.to_h { |name, handler| [name, Json.request(handler.options, name)] }
@@ -1424,6 +1441,7 @@ module Jobs
 
     def start(job)
       context = Context.new(job, @client, method(:use))
+      context.printer = ->(level, message, fields) { say_of(context, level, message, fields) }
       @lock.synchronize do
         @running[context.token] = context
         @changed.broadcast
@@ -1441,13 +1459,44 @@ module Jobs
       result = @executor ? @executor.wrap { handler.call(context) } : handler.call(context)
       finish(context, success(context, result))
     rescue Exception => e # Also what a handler shouldn't raise: SystemExit, NotImplementedError.
-      finish(context, Outcome.of(e))
+      outcome = Outcome.of(e)
+      say_end(context, e, outcome)
+      finish(context, outcome)
     ensure
       # The handler has ended its thread.
       unless @done || !@running.key?(context.token)
         finish(context, { end: "failed", error: { class: "ThreadError", message: "The handler has ended its thread" } })
       end
     end
+
+    # Prints how an attempt has ended.
+    def say_end(context, error, outcome)
+      return if error.is_a?(AttemptEnded)
+
+      level, message = context.reason ? %w[info Aborted] : ENDS.fetch(outcome[:end])
+      trace = level == "info" ? nil : backtrace_of(error)
+      described = "#{Json.readable(error.class.name)}: #{Outcome.message_of(error)}"
+      say_of(context, level, message, { attempt: context.attempt, error: described, backtrace: trace }.compact)
+    end
+
+    def backtrace_of(error)
+      Json.readable(error.full_message(highlight: false, order: :top))[0, Outcome::MAX_TEXT]
+    rescue Exception # Of the error's class.
+      Json.readable((error.backtrace || []).join("\n"))[0, Outcome::MAX_TEXT]
+    end
+
+    # Prints a line about a job, unless the job or its class drops those of this level.
+    def say_of(context, level, message, fields)
+      options = @handlers[context.class_name]&.options || {}
+      least = (context.payload || {})["log_level"] || options[:log_level] || options["log_level"]
+      return if (LEVELS.index(least.to_s) || 0) > LEVELS.index(level)
+
+      own = { class: context.class_name, jid: context.jid, queue: context.queue }
+      say(level, message, **fields.transform_keys(&:to_sym).reject { |name, _| OWN.include?(name) }, **own)
+    end
+
+    # The fields of a line that those of a handler don't replace.
+    OWN = %i[ts level name msg].freeze
 
     # Whether this process stood still, as a suspended machine does, between the reply and the begin of the job.
     def stood_still?(context)
@@ -1696,7 +1745,10 @@ module Jobs
     end
 
     def say(level, message, **fields)
-      readable = fields.transform_values { |value| value.is_a?(Integer) ? value : Json.readable(value) }
+      return if LEVELS.index(level) < LEVELS.index(@log_level)
+
+      plain = [Integer, Float, true, false, nil]
+      readable = fields.transform_values { |value| plain.any? { |kind| kind === value } ? value : Json.readable(value) }
       line = { ts: Time.now.utc.iso8601(3), level: level, name: "worker", msg: message, **readable }
       $stderr.write("#{Json.generate(line)}\n")
     end

@@ -20,7 +20,7 @@ export interface FailureFacts {
   readonly retryQueue?: string | undefined;
   /** The number of stack lines to keep; `true` for all. */
   readonly backtrace?: boolean | number | undefined;
-  /** The last lines that a failed program printed. */
+  /** The last lines that a failed program printed, or a handler logged. */
   readonly output?: readonly string[] | undefined;
   /** The worker of the attempt, and the duration if it is known. */
   readonly attempt?: AttemptFacts | undefined;

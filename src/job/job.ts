@@ -53,7 +53,7 @@ export interface Payload {
   readonly error_causes?: readonly string[];
   /** The stack of the latest error, as `failure.ts` packs it. */
   readonly error_backtrace?: string;
-  /** The end of what the program printed that failed last, packed in the same way: at most 16 KiB. */
+  /** The end of what the program printed that failed last, or the last lines of the handler's log, packed in the same way: at most 16 KiB. */
   readonly error_output?: string;
   /** The latest failures, including this one: see `failure.ts`. */
   readonly errors?: unknown;

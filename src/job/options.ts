@@ -208,8 +208,8 @@ export const JOB_OPTIONS = {
   backtrace: option({
     kind: lines,
     on: EVERYWHERE,
-    default: "`false`",
-    about: "keeps the stack of a failure with the job: `true`, or this many lines",
+    default: "`10`",
+    about: "how many lines of the stack of a failure are kept with the job: a number, `true` for all, `false` for none",
   }),
   log_level: option({
     kind: logLevel,

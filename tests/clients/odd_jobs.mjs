@@ -43,4 +43,13 @@ handlers["fails by a foreign StepFailed in a step"] = again((ctx) =>
 handlers["has a step that has failed for good"] = again((ctx) =>
   ctx.step("one", () => fail(new Error("broken")), { retry: 0 })
 );
+const logAndFail = (ctx) => {
+  ctx.log.debug("not printed");
+  ctx.log.info("importing", { file: "a.csv", ts: "x", level: "x", message: "x" });
+  fail(new Error("intended"));
+};
+handlers["logs and fails"] = Object.assign((ctx) => logAndFail(ctx), { options: { retry: 1 } });
+handlers["logs and fails, hushed"] = Object.assign((ctx) => logAndFail(ctx), {
+  options: { retry: 0, log_level: "error" },
+});
 await work({ url: process.argv[2], token: process.env.TOKEN, handlers, concurrency: 1 });

@@ -89,4 +89,18 @@ again = {
 }
 options = {"retry": 1, "backoff": {"type": "fixed", "base": 0.05}, "result_ttl": "1h"}
 handlers.update({name: job(name, **options)(handler) for name, handler in again.items()})
+
+
+def log_and_fail(ctx):
+    ctx.log.debug("not printed")
+    ctx.log.info("importing", file="a.csv", ts="x", level="x")
+    raise KeyError("intended")
+
+
+def log_and_fail_hushed(ctx):
+    log_and_fail(ctx)
+
+
+handlers["logs and fails"] = job("logs and fails", retry=1)(log_and_fail)
+handlers["logs and fails, hushed"] = job("logs and fails, hushed", retry=0, log_level="error")(log_and_fail_hushed)
 Worker(sys.argv[1], handlers, token=os.environ["TOKEN"], concurrency=1).run()

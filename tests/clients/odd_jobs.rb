@@ -59,4 +59,13 @@ again = Foreign::ERRORS.to_h { |name, kind| ["fails by a foreign #{name}", ->(_)
 handlers.merge!(again.transform_values do |handler|
   Jobs.handler(retry: 1, backoff: { type: "fixed", base: 0.05 }, result_ttl: "1h", &handler)
 end)
+
+def log_and_fail(ctx)
+  ctx.log.debug("not printed")
+  ctx.log.info("importing", file: "a.csv", ts: "x", level: "x")
+  raise KeyError, "intended"
+end
+
+handlers["logs and fails"] = Jobs.handler(retry: 1) { |ctx| log_and_fail(ctx) }
+handlers["logs and fails, hushed"] = Jobs.handler(retry: 0, log_level: "error") { |ctx| log_and_fail(ctx) }
 Jobs::Worker.new(ARGV[0], handlers: handlers, token: ENV["TOKEN"], concurrency: 1).run

@@ -1,5 +1,6 @@
 /** Jobs whose errors and reports JSON can't hold, or that end in odd ways: each ends alone, and its worker performs the next one. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { decodeBacktrace } from "../../src/job/failure.ts";
 import { Lab } from "./lab.ts";
 
 const UNREADABLE = "(its message cannot be read)";
@@ -80,6 +81,23 @@ for (const [language, { command, ends }] of Object.entries(PROGRAMS)) {
         assertEquals([record.state, (await lab.run("Echo", ["next"])).result], [state, "next"]);
       });
     }
+    await t.step("and prints what each logs, and its failure with the stack, which a retrying job keeps", async () => {
+      const { bench } = lab;
+      const hushed = await bench.push("logs and fails, hushed", []);
+      const jid = await bench.push("logs and fails", []);
+      const failed = await program.logged("Failed", { jid });
+      assertStringIncludes(JSON.stringify(failed), command[1]);
+      assertEquals([failed.level, failed["class"]], ["warn", "logs and fails"]);
+      const line = await program.logged("importing", { jid });
+      assertEquals([line.level, line["file"], line.ts === "x"], ["info", "a.csv", false]);
+      const printed = program.lines.filter((line) => [jid, hushed].includes(String(line["jid"]))).map(({ msg }) => msg);
+      assertEquals(printed, ["importing", "Failed"], "neither debug lines, nor those below the log_level of a class");
+      await bench.until(async () => (await bench.store.jobs.find([jid]))[0]?.place.in === "retry", "it is retried");
+      const { payload } = (await bench.store.jobs.find([jid]))[0]!;
+      const { error_backtrace, error_output } = JSON.parse(payload);
+      assertStringIncludes(String(decodeBacktrace(error_backtrace)), command[1]);
+      assertStringIncludes(String(decodeBacktrace(error_output)), "importing file=a.csv");
+    });
     program.kill("SIGTERM");
     assertEquals((await program.status()).code, 0);
   });

@@ -148,7 +148,7 @@ Deno.test("Ruby's API reads workers, running jobs, counts, queues, retries and d
     0,
     true,
     "Float",
-    "NilClass",
+    "Array",
     "default",
   ]]);
   assertEquals(seen.dead, [[doomed, "really not", true]]);

@@ -33,10 +33,15 @@ export const jobShape = object("", {
     class: text("the error's class"),
     message: text("its message"),
     backtrace: optional(list(
-      "its stack trace, if the job keeps it (`backtrace`), or `jobs show` finds the record of a dead job",
+      "its stack trace: 10 lines, or as many as the job keeps (`backtrace`); all if `jobs show` finds the record of a dead job",
       text(""),
     )),
-    output: optional(list("the last lines that a failed program printed, on stdout and stderr", text(""))),
+    output: optional(
+      list(
+        "the last lines that a failed program printed, on stdout and stderr; retrying: or that its handler logged",
+        text(""),
+      ),
+    ),
   })),
   flow: optional(text("waiting: its flow")),
   node: optional(text("waiting: its node")),

@@ -24,6 +24,8 @@ import { callHook } from "../hooks.ts";
 import { isCancelled } from "./attempt.ts";
 import { logJob } from "./job_log.ts";
 
+/** A retrying job keeps this much of the stack of its last error, unless `backtrace` says otherwise. */
+const DEFAULT_STACK_LINES = 10;
 /** An async `retryIn` has this long to resolve. */
 const MAX_CHOICE_MS = 10_000;
 
@@ -115,7 +117,7 @@ export class Retrier {
   }
 
   #endOf(
-    { job, queue, output }: RunningJob,
+    { job, queue, output, lastLines }: RunningJob,
     error: unknown,
     { options, decision, attempt: { since, worker = this.#options.worker } }: {
       readonly options: HandlerOptions;
@@ -140,8 +142,9 @@ export class Retrier {
       now: this.#options.clock.now(),
       wire: this.#options.settings.sidekiqWire,
       retryQueue: options.retry_queue,
-      backtrace: job.payload.backtrace ?? options.backtrace,
-      output,
+      backtrace: job.payload.backtrace ?? options.backtrace ?? DEFAULT_STACK_LINES,
+      // A job that ends keeps its log in its record.
+      output: output ?? (decision.kind === "retry" ? lastLines : undefined),
       attempt: { worker, ...(since !== undefined && { ms: this.#options.clock.monotonic() - since }) },
     });
     // The field stays with a job that has waited too long: from then on each of its attempts counts.
