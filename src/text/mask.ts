@@ -270,6 +270,13 @@ export class Mask {
   }
 }
 
+const PLAIN = new Mask();
+
+/** Masks an error that isn't a job's, such as that of a database or a host. */
+export function maskError(text: string): string {
+  return PLAIN.text(text);
+}
+
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }

@@ -13,6 +13,7 @@ import { formatBytes } from "../job/bytes.ts";
 import { formatDuration } from "../job/duration.ts";
 import { getField } from "../job/raw.ts";
 import { type Columns, timeColumn } from "./columns.ts";
+import { maskError } from "./mask.ts";
 import { isoTime } from "./times.ts";
 
 /** The state of a cancelled job whose worker is gone. */
@@ -135,8 +136,14 @@ export function workerJson(worker: WorkerInfo, jobJson: (job: RunningJobRecord) 
       class: worker.blocked.class,
       jid: worker.blocked.jid,
     },
-    circuits: worker.circuits?.map((circuit) => ({ ...circuit, since: isoTime(circuit.since)! })),
-    outbox: worker.outbox && { ...worker.outbox, since: isoTime(worker.outbox.since) },
+    circuits: worker.circuits?.map(({ error, since, ...circuit }) => (
+      { ...circuit, error: maskError(error), since: isoTime(since)! }
+    )),
+    outbox: worker.outbox && {
+      ...worker.outbox,
+      ...(worker.outbox.error !== undefined && { error: maskError(worker.outbox.error) }),
+      since: isoTime(worker.outbox.since),
+    },
     running: worker.busy,
     memoryBytes: worker.rss,
     jobs: worker.work.map(jobJson),

@@ -4,6 +4,7 @@
  * @module
  */
 import { formatDuration } from "../../job/duration.ts";
+import { maskError } from "../../text/mask.ts";
 import { number } from "../../text/format.ts";
 import { type Alert, sentence, type Situation } from "./alert.ts";
 
@@ -21,7 +22,7 @@ export function outboxAlerts({ workers, now }: Situation): Alert[] {
       kind: "bad",
       about: "jobs",
       title: `The outbox has failed for ${formatDuration(Math.max(0, now - since))}: its jobs wait`,
-      detail: `${sentence(down[0]!.error!.slice(0, 300) || "its database doesn't answer")} (${
+      detail: `${sentence(maskError(down[0]!.error!).slice(0, 300) || "its database doesn't answer")} (${
         down.length === 1 ? "one worker" : `${number(down.length)} workers`
       }).`,
       command: "jobs outbox",

@@ -7,6 +7,7 @@ import { formatDuration } from "../../job/duration.ts";
 import { type Stall, stallsOf } from "../../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
+import { maskError } from "../../text/mask.ts";
 import { number } from "../../text/format.ts";
 import type { ProcessState } from "../../processes.ts";
 import { processText } from "../../text/processes.ts";
@@ -177,7 +178,7 @@ export function circuitAlerts({ workers, now }: Situation): Alert[] {
       title: `The circuit of ${host.slice(0, 80)} is open${ofDuration(now - since)}: its jobs wait`,
       detail:
         `${
-          sentence(circuits[0]!.error.slice(0, 200) || "its requests fail")
+          sentence(maskError(circuits[0]!.error).slice(0, 200) || "its requests fail")
         } (${by}). The jobs use no attempts, and one of them probes ` +
         "the host every 10s to 5m.",
       actions: [SHOW],

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { maskError } from "../../text/mask.ts";
 import type { Columns } from "../../text/columns.ts";
 import { number } from "../../text/format.ts";
 import { jobColumns } from "../../text/jobs.ts";
@@ -104,7 +105,7 @@ export function WorkerTable({ view, workers, isShort = false }: {
             <span class="class worker" title={workerName(worker)}>{workerName(worker)}</span>
             {tagsOf(worker).map((word) => <span class="tag">{word}</span>)}
             {worker.circuits?.slice(0, MAX_CIRCUITS).map(({ host, state, error }) => (
-              <span class="badge warn" title={cut(error, MAX_WORD_CHARS)}>
+              <span class="badge warn" title={cut(maskError(error), MAX_WORD_CHARS)}>
                 {cut(host, MAX_WORD_CHARS)} {state === "open" ? "circuit open" : "circuit half open"}
               </span>
             ))}
