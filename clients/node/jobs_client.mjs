@@ -453,16 +453,28 @@ class Members {
 /** Returns the servers' addresses of the API, beginning with one by chance, so that many clients spread over all. */
 function serversOf(url) {
   const urls = [url].flat();
-  const wrong = urls.length === 0 ? 0 : urls.findIndex((one) => !/^https?:\/\//i.test(one));
+  const wrong = urls.length === 0 ? 0 : urls.findIndex((one) => !/^https?:\/\//i.test(one) || hasPassword(one));
   if (wrong >= 0) {
-    throw new TypeError(
-      `Invalid url ${
-        show(urls[wrong])
-      }: expected the dashboard's address, such as https://jobs.example.com, or a list of them`,
-    );
+    const one = urls[wrong];
+    const expected = hasPassword(one)
+      ? "an address without a user or a password: pass a token"
+      : "the dashboard's address, such as https://jobs.example.com, or a list of them";
+    throw new TypeError(`Invalid url ${show(typeof one === "string" ? withoutPassword(one) : one)}: expected ${expected}`);
   }
   const first = Math.floor(Math.random() * urls.length);
   return [...urls.slice(first), ...urls.slice(0, first)].map((one) => `${one.replace(/\/+$/, "")}/api/v1`);
+}
+
+/** The user and the password of an address. */
+const USER_INFO = /^([^/?#]*\/\/)?[^/?#]*@/;
+
+/** Returns whether an address has a user or a password. No client sends them. */
+function hasPassword(url) {
+  return typeof url === "string" && USER_INFO.test(url);
+}
+
+function withoutPassword(url) {
+  return url.replace(USER_INFO, "$1…@");
 }
 
 /** Returns a token as a header takes it. No error shows it. */
@@ -1410,7 +1422,7 @@ const WORK_OPTIONS = ["url", "token", "handlers", "concurrency", "queues", "labe
 /** Of what a worker logs, in order. */
 const LEVELS = ["debug", "info", "warn", "error", "off"];
 
-/** What is logged when an attempt ends in this way. */
+/** The line of an attempt that ends in this way. */
 const ENDS = {
   failed: ["warn", "Failed"],
   kill: ["error", "Failed for good"],

@@ -94,6 +94,9 @@ class _Servers:
     def __init__(self, url: Union[str, Iterable[str]]):
         urls = [url] if isinstance(url, str) else list(url)
         for one in urls or [""]:
+            shown = _USER_INFO.sub(r"\1…@", one) if isinstance(one, str) else one
+            if shown != one:
+                raise ValueError(f"Invalid url {shown!r}: expected an address without a user or a password: pass a token")
             if not isinstance(one, str) or not one.lower().startswith(("http://", "https://")):
                 expected = "the dashboard's address, such as https://jobs.example.com, or a list of them"
                 raise ValueError(f"Invalid url {one!r}: expected {expected}")
@@ -135,6 +138,12 @@ class _Servers:
                 line.interrupt()
 
 
+# The user and the password of an address.
+_USER_INFO = re.compile(r"^([^/?#]*//)?[^/?#]*@")
+# Requests have a token: they go to the address itself, whatever proxy the environment has for other programs.
+_NO_PROXY = urllib.request.ProxyHandler({})
+
+
 class JobsClient:
     """Pushes jobs over HTTP.
 
@@ -159,7 +168,7 @@ class JobsClient:
         self._token = _token_of(token)
         self._timeout = timeout
         self._retries = retries
-        self._opener = urllib.request.build_opener(_HTTPHandler, _HTTPSHandler, _NoRedirect)
+        self._opener = urllib.request.build_opener(_NO_PROXY, _HTTPHandler, _HTTPSHandler, _NoRedirect)
 
     def push(self, class_: str, args: Iterable[Any] = (), **options: Any) -> Dict[str, Any]:
         """Pushes one job, and returns {"jid": …, "existed": …, "replaced": …}.
@@ -321,7 +330,7 @@ class JobsClient:
         id_, data = b"", b""
         try:
             # Its timeout begins again with each line.
-            with urllib.request.build_opener(_NoRedirect).open(request, timeout=_MAX_SILENCE) as response:
+            with urllib.request.build_opener(_NO_PROXY, _NoRedirect).open(request, timeout=_MAX_SILENCE) as response:
                 if "event-stream" not in (response.headers.get("content-type") or ""):
                     return
                 for line in response:

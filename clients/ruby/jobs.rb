@@ -56,6 +56,13 @@ module Jobs
     end
   end
 
+  # An object whose default representation has nothing of what it holds: a token would be shown by a console, a log or an error.
+  module Opaque
+    def inspect
+      "#<#{self.class.name}>"
+    end
+  end
+
   # Ends a job for good, without a failure: it is not needed any more.
   class Discard < StandardError; end
 
@@ -121,6 +128,8 @@ module Jobs
 
   # The batch of a job: add pushes a job into it, and returns the jid; nil if another job holds the unique lock.
   class Batch
+    include Opaque
+
     attr_reader :id
 
     def initialize(id, context)
@@ -137,6 +146,8 @@ module Jobs
 
   # The flow that a job is a node of.
   class Flow
+    include Opaque
+
     attr_reader :id, :node
 
     def initialize(id, node, context)
@@ -350,16 +361,25 @@ module Jobs
   # The addresses of the API, beginning with one by chance, so that many clients spread over all. A server that fails twice in a row,
   # or doesn't reply in time, is left for the next one.
   class Servers
+    include Opaque
+
     MAX_FAILURES = 2
+    # The user and the password of an address.
+    USER_INFO = %r{\A([^/?#]*//)?[^/?#]*@}.freeze
 
     # on_leave: called with the address of a server that is left.
     def initialize(url, &on_leave)
       urls = [url].flatten
       (urls.empty? ? [nil] : urls).each do |one|
-        next if one.is_a?(String) && one.match?(%r{\Ahttps?://}i)
+        shown = one.is_a?(String) ? one.sub(USER_INFO, '\\1…@') : one
+        next if one.is_a?(String) && one.match?(%r{\Ahttps?://}i) && shown == one
 
-        expected = "the dashboard's address, such as https://jobs.example.com, or a list of them"
-        raise ArgumentError, "Invalid url #{one.inspect}: expected #{expected}"
+        expected = if shown == one
+                     "the dashboard's address, such as https://jobs.example.com, or a list of them"
+                   else
+                     "an address without a user or a password: pass a token"
+                   end
+        raise ArgumentError, "Invalid url #{shown.inspect}: expected #{expected}"
       end
       @urls = urls.map { |one| "#{one.sub(%r{/+\z}, '')}/api/v1" }.rotate(rand(urls.size))
       @on_leave = on_leave
@@ -414,6 +434,8 @@ module Jobs
 
   # Sends requests to the current server. A kept connection serves one thread.
   class Line
+    include Opaque
+
     FAILURES = [SystemCallError, IOError, SocketError, Timeout::Error, Net::ProtocolError, Net::HTTPBadResponse,
                 Net::HTTPHeaderSyntaxError, OpenSSL::SSL::SSLError].freeze
     SHOWN_BYTES = 100
@@ -504,7 +526,8 @@ module Jobs
 
     def connection
       @http ||= begin
-        http = Net::HTTP.new(@uri.host, @uri.port)
+        # Without the proxy of the environment. `host` keeps the brackets of an IPv6 address.
+        http = Net::HTTP.new(@uri.hostname, @uri.port, nil)
         http.use_ssl = @uri.scheme.casecmp?("https")
         http.max_retries = 0
         http.keep_alive_timeout = 30
@@ -572,6 +595,8 @@ module Jobs
   # retries: how many times a request is sent again.
   # on_warning: receives each warning once: a push was stored, but may be a mistake. Default: Kernel#warn.
   class Client
+    include Opaque
+
     BATCH = 1_000
     MAX_WAIT = 30.0
 
@@ -787,6 +812,8 @@ module Jobs
   # A batch that is being filled: add pushes a job into it, together with others. added: how many jobs are stored. duplicates: how many
   # aren't, because another job has their unique lock or the place of their throttle.
   class OpenBatch
+    include Opaque
+
     attr_reader :id, :added, :duplicates
 
     def initialize(id, client)
@@ -827,6 +854,8 @@ module Jobs
 
   # The first argument of a handler, and Jobs.context of a class with a method `perform`.
   class Context
+    include Opaque
+
     MAX_LINES = 200
     MAX_FIELDS = 50
     MAX_LINE = 1_000
@@ -1043,6 +1072,8 @@ module Jobs
 
     # The stream of one attempt. A thread sends the chunks that have gathered.
     class Stream
+      include Opaque
+
       REST = 0.1
       FULL = 250_000
       MAX_CHUNKS = 500
@@ -1106,6 +1137,8 @@ module Jobs
 
     # The log of a job: ctx.log.info("imported", rows: 12).
     class Log
+      include Opaque
+
       def initialize(context)
         @context = context
       end
@@ -1174,6 +1207,8 @@ module Jobs
   # concurrency: how many jobs run at once. queues: the queues to take from; default: those of the handlers.
   # executor: wraps each job, such as Rails.application.reloader.
   class Worker
+    include Opaque
+
     MAX_TAKEN = 100
     MAX_SETTLED = 1_000
     # Outcomes share a request up to this size, which the server bounds. A larger result isn't sent.
@@ -1801,6 +1836,8 @@ module Jobs
   #
   # Options of a class (`extend Jobs::Options`) are those that a worker has registered. `priority` of ActiveJob has no effect.
   class ActiveJobAdapter
+    include Opaque
+
     def initialize(url, **options)
       @client = Client.new(url, **options)
     end

@@ -24,6 +24,13 @@ def message_of(run):
 print(
     json.dumps(
         {
+            "pushed": JobsClient(sys.argv[1], retries=0).push("A")["jid"],
+            "urls": [
+                message_of(lambda: JobsClient("http://ann:pw@127.0.0.1:1")),
+                message_of(lambda: Worker(["http://127.0.0.1:1", "http://pw@127.0.0.1:1/x"], [Try])),
+                message_of(lambda: JobsClient("ftp://ann:p@w@127.0.0.1:1")),
+            ],
+            "shown": [repr(JobsClient(URL, token="tok-3n")), repr(Worker(URL, [Try], token="tok-3n"))],
             "token": [
                 message_of(lambda: JobsClient(URL, token="sec\nret")),
                 message_of(lambda: Worker(URL, [Try], token="sec\nret")),
