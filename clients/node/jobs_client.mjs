@@ -459,7 +459,9 @@ function serversOf(url) {
     const expected = hasPassword(one)
       ? "an address without a user or a password: pass a token"
       : "the dashboard's address, such as https://jobs.example.com, or a list of them";
-    throw new TypeError(`Invalid url ${show(typeof one === "string" ? withoutPassword(one) : one)}: expected ${expected}`);
+    throw new TypeError(
+      `Invalid url ${show(typeof one === "string" ? withoutPassword(one) : one)}: expected ${expected}`,
+    );
   }
   const first = Math.floor(Math.random() * urls.length);
   return [...urls.slice(first), ...urls.slice(0, first)].map((one) => `${one.replace(/\/+$/, "")}/api/v1`);
@@ -877,6 +879,7 @@ class Worker {
   #taken = 0;
   #registration = 0;
   #isQuiet = false;
+  #listenAgain = () => {};
   #rss = 0;
   #rssUntil = 0;
   /** When it began to register last. */
@@ -1001,8 +1004,15 @@ class Worker {
       SIGINT: () => this.stop("SIGINT"),
       SIGTTIN: () => console.error(this.dump().join("\n")),
     };
-    for (const [name, listener] of Object.entries(on)) process.on(name, listener);
+    // Again with each heartbeat: a handler may have removed them.
+    this.#listenAgain = () => {
+      for (const [name, listener] of Object.entries(on)) {
+        if (!process.listeners(name).includes(listener)) process.on(name, listener);
+      }
+    };
+    this.#listenAgain();
     return () => {
+      this.#listenAgain = () => {};
       for (const [name, listener] of Object.entries(on)) process.off(name, listener);
     };
   }
@@ -1232,6 +1242,7 @@ class Worker {
         await this.#restOfBeat(this.#times.heartbeatMs);
         continue;
       }
+      this.#listenAgain();
       // Also those whose ends aren't stored yet: the server would take them for forgotten.
       const running = [...reportsOf(this.#running.values()), ...this.#ended.map(({ given: { token } }) => ({ token }))];
       const waitMs = running.length > 0 && !this.#stop.signal.aborted ? this.#times.heartbeatMs : 0;

@@ -24,6 +24,7 @@ import json
 import math
 import os
 import platform
+import queue
 import random
 import re
 import selectors
@@ -1402,6 +1403,7 @@ class Worker:
         """
         if self._pid:
             raise RuntimeError(f"This worker was started before, in process {self._pid}: create another one, after a fork")
+        _refuse_green_threads()
         self._pid = os.getpid()
         old = self._listen()
         try:
@@ -1482,14 +1484,22 @@ class Worker:
         if hasattr(signal, "SIGTTIN"):
             actions[signal.SIGTTIN] = lambda: print(self.dump(), file=sys.stderr, flush=True)
 
+        # A handler of a signal runs between two instructions of the main thread, which may hold a lock: it only notes the signal.
+        heard: Any = queue.SimpleQueue()
+
+        def act() -> None:
+            while True:
+                actions[signal.Signals(heard.get())]()
+
+        threading.Thread(target=act, name="signals", daemon=True).start()
+
         def handle(number: int, _: Any) -> None:
             if os.getpid() != self._pid:
                 # A handler has forked this process, such as one of multiprocessing: the signal has its usual effect.
                 signal.signal(number, signal.SIG_DFL)
                 os.kill(os.getpid(), number)
                 return
-            # This runs between two instructions of the main thread, which may hold the lock.
-            threading.Thread(target=actions[signal.Signals(number)], daemon=True).start()
+            heard.put(number)
 
         return {number: signal.signal(number, handle) for number in actions}
 
@@ -1989,6 +1999,19 @@ def _is_closed(sock: Any) -> bool:
             return bool(selector.select(0))
     except (OSError, ValueError):
         return True
+
+
+def _refuse_green_threads() -> None:
+    """Refuses to start where threads are greenlets: a handler that computes would hold up the heartbeat, and lose its job."""
+    for name, module, part, cure in (
+        ("gevent", "gevent.monkey", "threading", "monkey.patch_all(thread=False)"),
+        ("eventlet", "eventlet.patcher", "thread", "eventlet.monkey_patch(thread=False)"),
+    ):
+        found = sys.modules.get(module)
+        is_patched = getattr(found, "is_module_patched", None) or getattr(found, "is_monkey_patched", None)
+        if is_patched is not None and is_patched(part):
+            why = "a handler that computes would hold up the heartbeat, and its jobs would run twice"
+            raise RuntimeError(f"{name} has patched threads: {why}. Run the worker in a process without it, or with {cure}")
 
 
 def _let_others_run() -> None:

@@ -1312,6 +1312,7 @@ module Jobs
       deregister
       say("info", "Stopped")
     ensure
+      @traps = nil
       signals&.each { |name, before| Signal.trap(name, before || "DEFAULT") }
       ears&.kill
     end
@@ -1364,8 +1365,8 @@ module Jobs
 
       heard, bell = IO.pipe
       pid = Process.pid
-      before = %w[TERM INT TTIN].to_h do |name|
-        trap = Signal.trap(name) do
+      @traps = %w[TERM INT TTIN].to_h do |name|
+        trap = lambda do |_|
           if Process.pid == pid then bell.puts(name)
           else
             # A handler has forked this process: the signal has its usual effect, and doesn't reach the worker.
@@ -1375,12 +1376,22 @@ module Jobs
         end
         [name, trap]
       end
+      before = @traps.to_h { |name, trap| [name, Signal.trap(name, trap)] }
       ears = Thread.new do
         while (name = heard.gets&.strip)
           name == "TTIN" ? warn(dump) : stop("SIG#{name}")
         end
       end
       [before, ears]
+    end
+
+    # Takes back the signals that a handler has trapped: the worker would not stop by them any more.
+    def listen_again
+      @traps&.each do |name, trap|
+        next if @done || Signal.trap(name, trap).equal?(trap)
+
+        say("warn", "A handler had trapped a signal of the worker, which has taken it back", signal: "SIG#{name}")
+      end
     end
 
     def guarded
@@ -1632,6 +1643,7 @@ module Jobs
         # Also those whose ends aren't stored yet: the server would take them for forgotten.
         running = reports_of(contexts) + ended
         wait = running.any? && !@stopping ? @heartbeat : 0
+        listen_again
         began = Jobs.now
         body = { running: running, taken: taken, rss: rss, wait: wait.positive? ? wait : nil }.compact
         obey(beat(line, body, wait) || {})

@@ -2,6 +2,7 @@
 import json
 import os
 import sys
+import types
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../clients/python"))
 from jobs_client import JobsClient, Worker  # noqa: E402
@@ -21,6 +22,12 @@ def message_of(run):
         return f"{type(error).__name__}: {error}"
 
 
+def run_with_gevent():
+    # As gevent.monkey.patch_all() leaves it.
+    sys.modules["gevent.monkey"] = types.SimpleNamespace(is_module_patched=lambda name: name == "threading")
+    Worker(URL, [Try]).run()
+
+
 print(
     json.dumps(
         {
@@ -36,6 +43,7 @@ print(
                 message_of(lambda: Worker(URL, [Try], token="sec\nret")),
                 message_of(lambda: JobsClient(URL, token="secret\n")),
             ],
+            "green": [message_of(run_with_gevent)],
             "lists": [
                 message_of(lambda: Worker(URL, [Try], queues="wq")),
                 message_of(lambda: Worker(URL, [Try], labels="gpu")),

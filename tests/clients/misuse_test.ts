@@ -8,6 +8,7 @@ interface Messages {
   readonly shown: string[];
   readonly pushed: string;
   readonly lists?: string[];
+  readonly green?: string[];
 }
 
 async function messagesOf(runtime: string, file: string): Promise<Messages> {
@@ -48,6 +49,14 @@ for (const [runtime, file] of [["node", "misuse.mjs"], ["python3", "misuse.py"],
     for (const text of shown) assertEquals([text.length > 0, text.includes("tok-3n")], [true, false], text);
   });
 }
+
+Deno.test("a worker in Python refuses to start where threads are greenlets", async () => {
+  const [message] = (await messagesOf("python3", "misuse.py")).green!;
+  assertMatch(
+    message!,
+    /^RuntimeError: gevent has patched threads: .* its jobs would run twice\. Run .*thread=False\)$/,
+  );
+});
 
 Deno.test("a worker in Python is refused a text in place of a list", async () => {
   assertEquals((await messagesOf("python3", "misuse.py")).lists, [

@@ -27,6 +27,12 @@ const handlers = {
     await sleep(1_500);
   },
 };
+handlers["removes the listeners of its worker"] = async () => {
+  for (const name of ["SIGTERM", "SIGINT", "SIGTTIN"]) process.removeAllListeners(name);
+  // The next heartbeat.
+  await sleep(1_500);
+  return "removed";
+};
 for (const handler of Object.values(handlers)) handler.options = { retry: 0, result_ttl: "1h" };
 
 /** Returns an error of another library. */

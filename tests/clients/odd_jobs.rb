@@ -36,6 +36,12 @@ HANDLERS = {
   "reports a long note" => ->(ctx) { report(ctx, 1, "n" * 5_000_000) },
   "reports a fraction" => ->(ctx) { report(ctx, Rational(1, 2)) },
   "reports a large number" => ->(ctx) { report(ctx, 10**300) },
+  "traps the signals of its worker" => lambda do |_|
+    %w[TERM INT TTIN].each { |name| Signal.trap(name) {} }
+    # The next heartbeat.
+    sleep 1.5
+    "trapped"
+  end,
   "ends its thread" => ->(_) { Thread.current.kill },
   "ends a process that it has forked" => lambda do |_|
     pid = fork { sleep }

@@ -24,6 +24,7 @@ const PROGRAMS: Readonly<Record<string, { readonly command: readonly [string, st
       ...foreign(["Discard", "Kill", "Snooze", "Cancelled", "StepFailed", "ChildFailed", "Released", "AbortError"]),
       "fails by a foreign StepFailed in a step": ["dead", "StepFailed: ", 2],
       "has a step that has failed for good": ["dead", "StepFailed: ", 1],
+      "removes the listeners of its worker": ["succeeded", "removed"],
     },
   },
   Python: {
@@ -60,6 +61,7 @@ const PROGRAMS: Readonly<Record<string, { readonly command: readonly [string, st
       ...foreign(["Discard", "Kill", "Snooze", "Cancelled", "StepFailed", "Interrupt", "SystemExit"]),
       "fails by a foreign StepFailed in a step": ["dead", "StepFailed: ", 2],
       "has a step that has failed for good": ["dead", "StepFailed: ", 1],
+      "traps the signals of its worker": ["succeeded", "trapped"],
       "ends its thread": ["dead", "The handler has ended its thread"],
       // Its signals are those of the worker until it resets them.
       "ends a process that it has forked": ["succeeded", "15"],
