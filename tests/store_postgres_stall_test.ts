@@ -3,12 +3,18 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import driver from "postgres";
+import { systemClock } from "../src/clock.ts";
 import { openStore, type Store } from "../src/mod.ts";
+import { Counters } from "../src/server/stats/counters.ts";
+import { Settler } from "../src/server/work/settler.ts";
+import type { Outcome } from "../src/store/port/outcomes.ts";
 import { HOUR_MS, jid, job, register, takeUpTo } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
+import { KeptLog } from "./support/log.ts";
 import { startPostgres } from "./support/postgres.ts";
+import { jobs } from "./support/process.ts";
 
 const WORKER = "host:1:aaaaaaaaaaaa";
 
@@ -146,4 +152,85 @@ Deno.test("calls with the same keys in another order don't wait for each other i
   assertEquals(second!.map(({ kind }) => kind), ["duplicate", "duplicate", "duplicate", "stored"]);
   const { entries } = await store.admin.page({ in: "queue", queue: "default" });
   assertEquals(entries.map(({ payload }) => JSON.parse(payload).jid), [2, 10, 11, 12, 23].map(jid));
+});
+
+/** Takes jobs of which the first is a member of a batch, to which an open transaction adds another one. */
+async function withHeldMember(t: Place, count: number): Promise<{ readonly outcomes: Outcome[]; readonly open: Open }> {
+  const { store } = t;
+  await register(store, WORKER);
+  await store.batches.create({ id: "b", callbacks: {}, closeWithinMs: HOUR_MS, keepMs: HOUR_MS });
+  const member = (n: number) => {
+    const { payload } = job(n);
+    return job(n, { batch: { id: "b" }, payload: payload.replace("{", `{"batch":"b","batch_counted":"pending",`) });
+  };
+  await store.jobs.enqueue([member(1), ...Array.from({ length: count - 1 }, (_, i) => job(i + 2))]);
+  const leases = await takeUpTo(store, WORKER, count);
+  assertEquals(leases.length, count);
+  const outcomes = leases.map(({ token }, i): Outcome => ({
+    ...{ kind: "ack", token, jid: jid(i + 1) },
+    ...(i === 0 && { batch: { id: "b", from: "pending", to: "succeeded" } as const }),
+  }));
+  return { outcomes, open: await t.begin(`SELECT push_built('${JSON.stringify([member(100)])}')`) };
+}
+
+Deno.test("a settlement stores all but what an open transaction holds, and names its session", async () => {
+  await using t = await place();
+  const { store } = t;
+  const { outcomes, open } = await withHeldMember(t, 41);
+  const first = await store.jobs.settle(WORKER, outcomes, { skipsHeld: true });
+  assertEquals([first.lost, first.held], [[], [outcomes[0]!.token]]);
+  assertMatch(
+    first.heldBy!,
+    RegExp(
+      `^session ${open.pid} \\(postgres.*\\) has held rows of .*batch.* for \\d+ s; idle in transaction, latest statement: SELECT pg_backend.*; end its transaction: SELECT pg_terminate_backend\\(${open.pid}\\)$`,
+    ),
+  );
+  assertEquals(await store.jobs.stillLeased(WORKER), [outcomes[0]!.token]);
+  // The rows of a lease name nothing that an outcome has.
+  await store.jobs.enqueue(Array.from({ length: 9 }, (_, i) => job(i + 50)));
+  const leases = await takeUpTo(store, WORKER, 9);
+  const more = leases.map(({ token }): Outcome => ({ kind: "ack", token }));
+  await open.query(`SELECT 1 FROM lease WHERE job = ${parseInt(leases[5]!.token)} FOR UPDATE`);
+  const second = await store.jobs.settle(WORKER, [...more, outcomes[0]!], { skipsHeld: true });
+  assertEquals([second.lost, second.held?.toSorted()], [[], [more[5]!.token, outcomes[0]!.token].toSorted()]);
+  await open.end("COMMIT");
+  assertEquals(await store.jobs.settle(WORKER, [more[5]!, outcomes[0]!], { skipsHeld: true }), {
+    lost: [],
+    dropped: 0,
+  });
+  assertEquals((await store.batches.read({ ids: ["b"] })).batches[0]!.pending, 1);
+});
+
+Deno.test("a worker retries what an open transaction holds, and stores what ends meanwhile", async () => {
+  await using t = await place();
+  const { store } = t;
+  const { outcomes, open } = await withHeldMember(t, 10);
+  const log = new KeptLog();
+  const settler = new Settler({ store, worker: WORKER, clock: systemClock, log, counters: new Counters() });
+  for (const outcome of outcomes.slice(0, 5)) settler.add(outcome);
+  await until(() => settler.unsettled === 1, "the others are stored");
+  for (const outcome of outcomes.slice(5)) settler.add(outcome);
+  await until(
+    () => settler.unsettled === 1 && log.lines.length > 0,
+    "a worker stores what ends meanwhile, and logs what it waits for",
+  );
+  assertMatch(
+    JSON.stringify(log.lines),
+    RegExp(`Outcomes wait for another transaction, retrying.*${jid(1)}.*pg_terminate_backend\\(${open.pid}\\)`),
+  );
+  await open.end("COMMIT");
+  assertEquals(await settler.flush(), true);
+  assertEquals(await store.jobs.stillLeased(WORKER), []);
+});
+
+Deno.test("jobs doctor names the session that locks a table, and waits for nothing that it locks", async () => {
+  await using t = await place();
+  const open = await t.begin("LOCK TABLE job IN ACCESS EXCLUSIVE MODE");
+  const { code, stdout } = await jobs(["doctor", "--store", t.url]);
+  assertEquals(code, 0, stdout);
+  assertMatch(
+    stdout,
+    RegExp(`session ${open.pid} \\(postgres.*\\) has held a lock on job in a transaction for \\d+ s`),
+  );
+  assertMatch(stdout, RegExp(`SELECT pg_terminate_backend\\(${open.pid}\\)`));
 });

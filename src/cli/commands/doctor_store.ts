@@ -61,6 +61,8 @@ export async function checkStore({ settings }: LoadedConfig, check: StoreCheck):
   let isKnown = false;
   try {
     await using store = await openStore(url, { ...storeOptions(settings), create: false });
+    const { findings: health, isBlocked } = await checkHealth(store, settings.durability);
+    if (isBlocked) return check.known({ findings: health, hasHandlers });
     const before = { stats: await store.admin.stats(), at: systemClock.now() };
     const online = (await store.workers.list()).filter(({ alive }) => alive);
     hasHandlers = online.some(({ classes }) => (classes?.length ?? 0) > 0);
@@ -76,7 +78,6 @@ export async function checkStore({ settings }: LoadedConfig, check: StoreCheck):
     });
     // Another check may fail first.
     pace.catch(() => wrote.resolve());
-    const health = await checkHealth(store, settings.durability);
     await Promise.race([wrote.promise, systemClock.sleep(MAX_FIRST_WRITE_MS)]);
     const findings = failed !== undefined && failed.code !== "locked"
       ? await checkFailing(store, health, failed)
@@ -94,7 +95,11 @@ export async function checkStore({ settings }: LoadedConfig, check: StoreCheck):
 }
 
 /** Returns the findings while writes fail: that comes first, and its consequences are left out. */
-async function checkFailing(store: Store, [shown, ...health]: Finding[], error: StoreError): Promise<Finding[]> {
+async function checkFailing(
+  store: Store,
+  [shown, ...health]: readonly Finding[],
+  error: StoreError,
+): Promise<Finding[]> {
   const failedWrite = { error, url: store.url };
   const [cause, ...others] = alertsOf(
     await readSituation({ store, clock: systemClock, classes: [], failedWrite }),
@@ -142,11 +147,16 @@ function cureOf(error: unknown, url: string): string {
 const CURES: Readonly<Partial<Record<StoreErrorCode, string>>> = {
   newer: "install that version of jobs here",
   locked: "end the program that has locked it",
+  held: "end the session that holds it",
   corrupt: "restore a backup: jobs restore",
   wrong: "check the address",
 };
 
-async function checkHealth(store: Store, configured: "full" | "normal"): Promise<Finding[]> {
+/** Returns the findings about the server, and whether it answers no reads of the store. */
+async function checkHealth(
+  store: Store,
+  configured: "full" | "normal",
+): Promise<{ readonly findings: readonly Finding[]; readonly isBlocked: boolean }> {
   const before = systemClock.now();
   const { version, durability, now, findings } = await store.admin.health();
   const skew = now - (before + systemClock.now()) / 2;
@@ -155,7 +165,8 @@ async function checkHealth(store: Store, configured: "full" | "normal"): Promise
     : store.url.startsWith("sqlite:")
     ? ""
     : ", durability unknown: INFO or CONFIG GET is denied";
-  return [
+  const isBlocked = findings.some(({ blocksReads }) => blocksReads);
+  const all: Finding[] = [
     {
       check: "store",
       state: durability === "none" ? "warning" : "ok",
@@ -174,6 +185,7 @@ async function checkHealth(store: Store, configured: "full" | "normal"): Promise
       } as const,
     ]),
   ];
+  return { findings: all, isBlocked };
 }
 
 const GUARANTEES = {

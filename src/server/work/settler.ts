@@ -4,7 +4,8 @@
  *  1. While the store is unreachable, locked or full, the settler keeps the outcomes and retries them.
  *  2. An outcome that the store rejects (a permission was revoked, a key has another type) is kept and retried, too. Its
  *     chunk is split, so that it doesn't delay the others.
- *  3. While too many outcomes wait, the settler is behind, and the fetcher takes no jobs: their outcomes would only fill the
+ *  3. An outcome whose rows another transaction holds, such as an application's that stays open, is retried by itself. The others don't wait for it.
+ *  4. While too many outcomes wait, the settler is behind, and the fetcher takes no jobs: their outcomes would only fill the
  *     memory, and all of these jobs would run again if the process died.
  *
  * If the process dies before an outcome is stored, the job's lease is still in the store, and the job runs again: at least
@@ -65,6 +66,11 @@ export class Settler {
   #retryAt = 0;
   #retryMs = RETRY_MS;
   #rejectionLogged = false;
+  /** Outcomes whose rows another transaction holds. */
+  #held: Outcome[] = [];
+  /** Those of them that are being retried. */
+  #retryingHeld: readonly Outcome[] = [];
+  #retryingAll: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
   /** Rung when there is a new outcome. */
   readonly #wake = new Wakeup();
@@ -79,7 +85,8 @@ export class Settler {
 
   /** Number of outcomes that are not stored. */
   get unsettled(): number {
-    return this.#pending.length + this.#storing.length + this.#rejected.length + this.#retrying.length;
+    const held = this.#held.length + this.#retryingHeld.length;
+    return this.#pending.length + this.#storing.length + this.#rejected.length + this.#retrying.length + held;
   }
 
   /** Whether too many outcomes are not stored. */
@@ -96,7 +103,7 @@ export class Settler {
 
   /** Resolves when every outcome is stored; with false after {@linkcode abandon}. */
   async flush(): Promise<boolean> {
-    while (this.#flushing) await this.#flushing;
+    while (this.#flushing ?? this.#retryingAll) await (this.#flushing ?? this.#retryingAll);
     return !this.#abandoned;
   }
 
@@ -148,6 +155,41 @@ export class Settler {
     this.#retryAt = this.#options.clock.monotonic() + withJitter(this.#retryMs);
   }
 
+  /** Notes outcomes whose rows another transaction holds. They are retried, each chunk with pauses, while others are stored. */
+  #hold(outcomes: readonly Outcome[]): void {
+    this.#held.push(...outcomes);
+    this.#retryingAll ??= this.#retryHeld().finally(() => this.#retryingAll = undefined);
+  }
+
+  async #retryHeld(): Promise<void> {
+    let isLogged = false;
+    let retryMs = RETRY_MS;
+    while (this.#held.length > 0 && !this.#abandoned) {
+      await this.#options.clock.sleep(withJitter(retryMs), this.#giveUp.signal);
+      const chunk = takeChunk(this.#held);
+      this.#retryingHeld = chunk;
+      let heldBy: string | undefined;
+      const result = await this.#call(chunk, (by) => heldBy = by);
+      this.#retryingHeld = [];
+      // The main loop splits the chunks that are rejected.
+      if (result instanceof Error) this.#setAside(chunk);
+      if (result instanceof Error) this.#flushing ??= this.#run();
+      if (this.#held.length > 0 && !isLogged) {
+        isLogged = true;
+        const jids = this.#held.flatMap(({ jid, record }) => jid ?? record?.jid ?? []).slice(0, 10);
+        const batches = new Set(this.#held.flatMap(({ batch }) => batch?.id ?? []));
+        this.#options.log.warn("Outcomes wait for another transaction, retrying", {
+          count: this.#held.length,
+          ...(jids.length > 0 && { jids: jids.join(" ") }),
+          ...(batches.size > 0 && { batches: [...batches].slice(0, 10).join(" ") }),
+          ...(heldBy !== undefined && { heldBy }),
+        });
+      }
+      retryMs = this.#held.length < chunk.length ? RETRY_MS : Math.min(2 * retryMs, MAX_REJECTED_RETRY_MS);
+    }
+    if (isLogged && !this.#abandoned) this.#options.log.info("Outcomes that waited for another transaction are stored");
+  }
+
   #setAside(rejected: readonly Outcome[]): void {
     if (rejected.length === 0) return;
     if (this.#rejected.length === 0) {
@@ -188,15 +230,24 @@ export class Settler {
   /**
    * Settles outcomes in one call. Waits while the store is unreachable, locked or full.
    *
+   * @param onHeld called with what holds the rows of some, which are retried
    * @returns the error of the store if it rejects them; undefined after {@linkcode abandon}
    */
-  async #call(outcomes: readonly Outcome[]): Promise<"stored" | Error | undefined> {
+  async #call(
+    outcomes: readonly Outcome[],
+    onHeld?: (by: string | undefined) => void,
+  ): Promise<"stored" | Error | undefined> {
     for (let failures = 0; !this.#abandoned; failures++) {
       try {
-        const result = await this.#options.store.jobs.settle(this.#options.worker, outcomes);
+        const result = await this.#options.store.jobs.settle(this.#options.worker, outcomes, { skipsHeld: true });
         const level = this.#outage.over("settler");
         if (level !== undefined) this.#options.log[level]("Outcomes are stored again");
         this.#report(outcomes, result);
+        if (result.held !== undefined) {
+          const held = new Set(result.held);
+          this.#hold(outcomes.filter(({ token }) => held.has(token)));
+          onHeld?.(result.heldBy);
+        }
         if (outcomes.some(({ batch }) => batch?.node !== undefined)) this.#options.onNodes?.();
         return "stored";
       } catch (error) {

@@ -33,6 +33,8 @@ export interface HealthFinding {
   readonly isAlert?: true;
   /** Calls of the store wait for it. */
   readonly isStall?: true;
+  /** Reads of the store wait for it, too. */
+  readonly blocksReads?: true;
 }
 
 /** Rows of PostgreSQL that wait for their removal. */

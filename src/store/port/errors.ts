@@ -10,6 +10,8 @@ export type StoreErrorCode =
   | "unavailable"
   /** Another program has locked the store for longer than `waitMs`. */
   | "locked"
+  /** Another transaction holds what this call would change. Other calls succeed. */
+  | "held"
   /** The disk or the memory is full. */
   | "full"
   /** Access is denied: file permissions, a wrong password. */
@@ -60,8 +62,13 @@ export class StoreError extends Error {
 
   /** Whether a later attempt may succeed without a change by an operator. */
   get transient(): boolean {
-    return this.code === "unavailable" || this.code === "locked" || this.code === "full";
+    return this.code === "unavailable" || this.code === "locked" || this.code === "held" || this.code === "full";
   }
+}
+
+/** Returns whether another transaction holds what a call would have changed. */
+export function isHeld(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.code === "held";
 }
 
 /** Returns whether the store's file was deleted or replaced: the program must be restarted. */

@@ -5,7 +5,7 @@
  */
 import type { BatchMember, BatchRefusal } from "./batches.ts";
 import type { Cancellation, Edit, Entry, PlaceSelection, TextSelection } from "./entries.ts";
-import type { Outcome, SettleResult } from "./outcomes.ts";
+import type { Outcome, SettleOptions, SettleResult } from "./outcomes.ts";
 
 /** A job to store. */
 export interface NewJob {
@@ -199,7 +199,7 @@ export interface JobStore {
   take(request: TakeRequest): Promise<Lease[]>;
 
   /** Ends leases of `worker`. An outcome whose token is no longer its lease changes nothing and is listed in `lost`. */
-  settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult>;
+  settle(worker: string, outcomes: readonly Outcome[], options?: SettleOptions): Promise<SettleResult>;
 
   /** Returns those of the tokens that are still leases of `worker`; without tokens, all its leases. */
   stillLeased(worker: string, tokens?: readonly string[]): Promise<string[]>;

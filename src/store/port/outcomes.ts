@@ -61,10 +61,20 @@ export interface ParentStep {
   readonly outcome: string;
 }
 
+/** Options of a settlement. */
+export interface SettleOptions {
+  /** An outcome isn't waited for whose rows another transaction holds: it is listed in `held`. Default: the call waits, then fails with `held`. */
+  readonly skipsHeld?: boolean;
+}
+
 /** The result of a settlement. */
 export interface SettleResult {
   /** Tokens that are no longer leases of the worker. Their outcomes changed nothing. */
   readonly lost: readonly string[];
   /** Dead jobs dropped because `dead` exceeded its limit of number or age. */
   readonly dropped: number;
+  /** Tokens of outcomes that aren't stored, because another transaction holds what they change: settle them later. */
+  readonly held?: readonly string[];
+  /** The session that holds them, with the command that ends it. */
+  readonly heldBy?: string;
 }

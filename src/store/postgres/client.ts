@@ -14,7 +14,16 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
-import { failureOf, isCancelled, isReadOnly, isUnprepared, SILENCE, translate, unanswered } from "./errors.ts";
+import {
+  failureOf,
+  hasWaited,
+  isCancelled,
+  isReadOnly,
+  isUnprepared,
+  SILENCE,
+  translate,
+  unanswered,
+} from "./errors.ts";
 import { Hosts } from "./hosts.ts";
 import { listen, type Listening } from "./listening.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, rowsIn, send } from "./pool.ts";
@@ -47,6 +56,8 @@ export interface TransactionOptions {
   readonly marks?: string;
   /** As {@linkcode ClientOptions.replyTimeoutMs}, for its statements. */
   readonly replyTimeoutMs?: number;
+  /** It fails after it has waited this long for a lock of another transaction. Default: it is repeated as if it had been rolled back. */
+  readonly lockTimeoutMs?: number;
 }
 
 const REPLY_TIMEOUT_MS = 30_000;
@@ -65,8 +76,11 @@ const ANSWERED = "answered";
 const MAX_CONNECTIONS = 4;
 /** For transactions. */
 const MAX_SESSIONS = 4;
-/** A rolled back transaction is repeated this many times. */
-const MAX_REPEATS = 20;
+/** A transaction waits this long for a lock, unless its options say otherwise. One of an application may stay open for hours. */
+const LOCK_TIMEOUT_MS = 5_000;
+/** A rolled back transaction is repeated for this time, with growing pauses: those that it collides with must end first. */
+const REPEAT_MS = 5_000;
+const MAX_REPEAT_PAUSE_MS = 500;
 
 const UNPREPARED =
   "A pooler of PostgreSQL doesn't keep prepared statements: none are used from now on; add prepare=false to the address";
@@ -150,25 +164,31 @@ export class Client {
    * Runs one statement by itself.
    *
    * @param options.isRepeatable it may be repeated if its reply was lost; true by default
+   * @param options.isOnce it fails if it has waited for a lock; false by default: it is repeated
    * @param options.replyTimeoutMs as {@linkcode ClientOptions.replyTimeoutMs}
    * @throws {StoreError} if it fails
    */
   async run(
     text: string,
     values: readonly Value[] = [],
-    { isRepeatable = true, replyTimeoutMs }: {
+    { isRepeatable = true, isOnce, replyTimeoutMs }: {
       readonly isRepeatable?: boolean;
+      readonly isOnce?: boolean;
       readonly replyTimeoutMs?: number | undefined;
     } = {},
   ): Promise<readonly Row[]> {
-    return await this.#attempt(async (shared) => {
-      shared.pending++;
-      try {
-        return await this.#answered(this.#send(shared.pool, text, values), () => this.#leave(shared), replyTimeoutMs);
-      } finally {
-        if (--shared.pending === 0 && this.#lost.has(shared)) this.#end(shared);
-      }
-    }, isRepeatable);
+    return await this.#attempt(
+      async (shared) => {
+        shared.pending++;
+        try {
+          return await this.#answered(this.#send(shared.pool, text, values), () => this.#leave(shared), replyTimeoutMs);
+        } finally {
+          if (--shared.pending === 0 && this.#lost.has(shared)) this.#end(shared);
+        }
+      },
+      isRepeatable,
+      isOnce,
+    );
   }
 
   /**
@@ -183,13 +203,14 @@ export class Client {
     run: (query: Query, first: Row) => Promise<T>,
     options: TransactionOptions = {},
   ): Promise<T> {
-    return await this.#attempt(() => this.#transact(begin, run, options), false);
+    const isOnce = options.lockTimeoutMs !== undefined;
+    return await this.#attempt(() => this.#transact(begin, run, options), false, isOnce);
   }
 
   async #transact<T>(
     begin: string,
     run: (query: Query, first: Row) => Promise<T>,
-    { isolation = "READ COMMITTED", marks, replyTimeoutMs }: TransactionOptions,
+    { isolation = "READ COMMITTED", marks, replyTimeoutMs, lockTimeoutMs = LOCK_TIMEOUT_MS }: TransactionOptions,
   ): Promise<T> {
     let sessions = this.#sessions;
     const open = () =>
@@ -215,7 +236,7 @@ export class Client {
       // The texts of `begin` have no parameters: they are one message.
       const started = await answered((connection) =>
         connection.unsafe(
-          `BEGIN ISOLATION LEVEL ${isolation}; ${BY_INDEX}; SET LOCAL idle_in_transaction_session_timeout = ${
+          `BEGIN ISOLATION LEVEL ${isolation}; ${BY_INDEX}; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${
             this.#options.idleTimeoutMs ?? IDLE_TIMEOUT_MS
           };${mark === undefined ? "" : `${insertMark(mark, 0)};`} SELECT ${begin}`,
         )
@@ -224,7 +245,9 @@ export class Client {
       const query = (text: string, values: readonly Value[]) => {
         const rows = failed
           ? Promise.reject(failed.error)
-          : answered((connection) => this.#send(connection, text, values));
+          : answered((connection) => this.#send(connection, text, values)).catch((error) => {
+            throw hasWaited(error) ? Object.assign(error, { values }) : error;
+          });
         // After an error, the server answers all that follows with another one, and rolls back instead of committing.
         latest = rows.catch((error) => failed ??= { error });
         return rows;
@@ -280,14 +303,15 @@ export class Client {
     return new StoreError("unavailable", `Store "${this.address.shown}" has been closed`);
   }
 
-  async #attempt<T>(run: (shared: Shared) => Promise<T>, isRepeatable: boolean): Promise<T> {
+  /** @param isOnce it isn't repeated if it has waited for a lock */
+  async #attempt<T>(run: (shared: Shared) => Promise<T>, isRepeatable: boolean, isOnce = false): Promise<T> {
     const { waitMs } = this.#options;
     const { signal } = this.#closing;
     const start = this.clock.monotonic();
     /** Since when it waits for a connection: from the start, unless it had one. It takes longer to notice a silent one than to wait. */
     let since: number | undefined;
     let pause = MIN_PAUSE_MS;
-    let repeats = 0;
+    let repeatPause = MIN_PAUSE_MS;
     for (;;) {
       const shared = this.#shared;
       try {
@@ -300,10 +324,12 @@ export class Client {
         const failure = error instanceof NotCommitted ? "again" : failureOf(cause);
         if (failure === "failed" || signal.aborted) throw translate(cause, this.address.shown);
         if (failure === "repeat") {
-          const isOver = isCancelled(cause) && this.clock.monotonic() - start > waitMs;
-          if (++repeats > MAX_REPEATS || isOver) throw translate(cause, this.address.shown);
+          const repeatMs = isCancelled(cause) ? waitMs : REPEAT_MS;
+          const isOver = isOnce && hasWaited(cause) || this.clock.monotonic() - start > repeatMs;
+          if (isOver) throw translate(cause, this.address.shown);
           if (isUnprepared(cause)) this.#stopPreparing();
-          await this.clock.sleep(Math.random() * pause, signal);
+          await this.clock.sleep(Math.random() * repeatPause, signal);
+          repeatPause = Math.min(MAX_REPEAT_PAUSE_MS, 2 * repeatPause);
           continue;
         }
         if (failure === "unknown" || error instanceof NotCommitted) this.#losses++;

@@ -59,7 +59,7 @@ export class Runner {
     name: string,
     values: readonly Value[],
     types: readonly string[],
-    options?: { readonly isRepeatable?: boolean },
+    options?: { readonly isRepeatable?: boolean; readonly isOnce?: boolean },
   ): Promise<readonly Row[]> {
     return await this.client.run(this.callText(name, types), [this.ahead, ...values], options);
   }
@@ -71,11 +71,16 @@ export class Runner {
   }
 
   /** Runs a body in a transaction. */
-  async write<T>(body: (now: number) => Body<T>, { replyTimeoutMs }: WriteOptions = {}): Promise<T> {
+  async write<T>(body: (now: number) => Body<T>, options: WriteOptions = {}): Promise<T> {
+    const { replyTimeoutMs, lockTimeoutMs } = options;
     return await this.client.transaction(
       `${this.schema}.now_ms(${this.ahead}) AS now`,
       (query, { now }) => this.#run(body(Number(now)), query),
-      { marks: `${this.schema}.mark`, ...(replyTimeoutMs !== undefined && { replyTimeoutMs }) },
+      {
+        marks: `${this.schema}.mark`,
+        ...(replyTimeoutMs !== undefined && { replyTimeoutMs }),
+        ...(lockTimeoutMs !== undefined && { lockTimeoutMs }),
+      },
     );
   }
 

@@ -35,8 +35,10 @@ const CONNECTION_LOST = new Set([
 ]);
 /** The server doesn't know a prepared statement. */
 const UNPREPARED = "26000";
+/** A statement has waited for a lock, for as long as its `lock_timeout`. */
+const HELD = "55P03";
 /** The transaction was rolled back, and may succeed when it is repeated: a deadlock, a conflict, a plan of an older schema. */
-const REPEAT = new Set(["40001", "40P01", "55P03", "0A000", UNPREPARED]);
+const REPEAT = new Set(["40001", "40P01", HELD, "0A000", UNPREPARED]);
 /** An administrator cancelled the statement, or it took longer than the server's `statement_timeout`. */
 const CANCELLED = "57014";
 /** The server is a replica: another one accepts writes, or this one will. */
@@ -63,6 +65,11 @@ export function failureOf(error: unknown): Failure {
   if (CONNECTION_LOST.has(code) || call !== undefined) return "unknown";
   if (code === "0A000") return messageOf(error).includes("cached plan") ? "repeat" : "failed";
   return REPEAT.has(code) || code === CANCELLED ? "repeat" : "failed";
+}
+
+/** Returns whether a statement has waited for a lock of another transaction, until it failed. */
+export function hasWaited(error: unknown): boolean {
+  return codeOf(error) === HELD;
 }
 
 /** Returns whether a statement was cancelled. One that always takes too long would be each time. */
@@ -112,8 +119,18 @@ export function translate(error: unknown, shown: string): unknown {
   if (code === "42P01" || code === "3F000" || code === "42883") {
     return make("missing", `${at} has no store in this schema (${reply}): let its owner run jobs schema`);
   }
-  if (code === "53100" || code === "53200") {
-    return make("full", `No space for ${at} (${reply}); nothing was stored: free some space`);
+  if (code === "53100") return make("full", `No space for ${at} (${reply}); nothing was stored: free some space`);
+  if (code === "53200") {
+    return make(
+      "full",
+      `Too many locks or too little memory at ${at} (${reply}); nothing was stored: push fewer jobs with throttle or debounce in one transaction, or raise max_locks_per_transaction`,
+    );
+  }
+  if (code === HELD) {
+    return make(
+      "held",
+      `Another transaction at ${at} holds what this would change (${reply}); nothing was stored: jobs doctor names the session`,
+    );
   }
   if (code === "54000" || code === "22001") return make("large", `Job too large for ${at} (${reply})`);
   if (code === "XX001" || code === "XX002") {

@@ -477,11 +477,11 @@ BEGIN
 END $$;
 
 -- Ends leases whose jobs leave nothing, or move to a set. Returns the places of lost ones in the call, and whether the dead set
--- has to be trimmed. Kinds: a ack, d discard, t retry, s snooze, b bury.
+-- has to be trimmed. Kinds: a ack, d discard, t retry, s snooze, b bury. It fails if another transaction holds a row: see `jobs.ts`.
 CREATE OR REPLACE FUNCTION settle(ahead bigint, settler text, jobs bigint[], takes bigint[], kinds text, payloads text[],
   delays double precision[], unlocks text[], jids text[], records text[], ttls double precision[], events text[], max_records bigint)
 RETURNS SETOF integer LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET jit = off AS $$
+SET enable_seqscan = off SET jit = off SET lock_timeout = '200ms' AS $$
 DECLARE
   now bigint := now_ms(ahead);
   day text := to_char(to_timestamp(now / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD');

@@ -10,7 +10,8 @@ import { retryLostReply } from "../ops/lost_reply.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { nameOf, splitName } from "../port/groups.ts";
 import type { EnqueueResult, Lease, NewJob, TakeRequest } from "../port/jobs.ts";
-import type { Outcome, SettleResult } from "../port/outcomes.ts";
+import type { Outcome, SettleOptions, SettleResult } from "../port/outcomes.ts";
+import { isHeld, type StoreError } from "../port/errors.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import { type Body, type Engine, query, type Value } from "../sql/body.ts";
 import { isConditional } from "../sql/enqueue.ts";
@@ -21,6 +22,7 @@ import { workerIn } from "../sql/workers.ts";
 import { randomName } from "./client.ts";
 import { isOutcomeUnknown } from "./errors.ts";
 import type { Floors } from "./floors.ts";
+import { readHoldersOfLocks } from "./lock_holders.ts";
 import { array, encode } from "./values.ts";
 import type { Runner } from "./engine.ts";
 import { takeInTurn } from "./take_in_turn.ts";
@@ -40,6 +42,12 @@ const IN_TURN_MS = 1_000;
 /** The dead rows of a name's earlier pushes are read at each push. */
 const PUSHES_PER_NAME = 1_000;
 const FIELD = `,"enqueued_at":`;
+/** A settlement waits this long for a lock before it is split. The function `settle` has the same number. */
+const LOCK_TIMEOUT_MS = 200;
+/** The parts of one that was split. */
+const SPLIT_LOCK_TIMEOUT_MS = 50;
+/** A settlement is split this many times at most. Each takes a while, and other outcomes wait. */
+const MAX_HELD_PARTS = 24;
 
 /** Returns the body that stores jobs. */
 export function storing(runner: Runner, wire: 7 | 8): Engine["storeJobs"] {
@@ -168,17 +176,56 @@ export class HotVerbs {
   }
 
   /** See `JobStore.settle`. */
-  async settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
+  async settle(worker: string, outcomes: readonly Outcome[], options: SettleOptions = {}): Promise<SettleResult> {
     if (outcomes.length === 0) return { lost: [], dropped: 0 };
+    if (options.skipsHeld) return await this.#settleUnheld(worker, outcomes);
     const result = await this.#settle(worker, outcomes);
     return { ...result, lost: this.#book.endSettlement(worker, outcomes, result.lost) };
   }
 
-  async #settle(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
-    const values = plainValues(outcomes);
-    if (values === undefined) return await this.#engine.write((now) => settle(this.#engine, worker, outcomes, now));
+  /** Settles all outcomes but those whose rows another transaction holds, which may be an application's and stay open for hours. */
+  async #settleUnheld(worker: string, outcomes: readonly Outcome[]): Promise<SettleResult> {
+    const lost: string[] = [];
+    const held: Outcome[] = [];
+    let dropped = 0;
+    let lockTimeoutMs = LOCK_TIMEOUT_MS;
+    const parts = [outcomes];
+    for (let failures = 0; parts.length > 0;) {
+      const part = parts.pop()!;
+      try {
+        const result = await this.#settle(worker, part, lockTimeoutMs);
+        lost.push(...this.#book.endSettlement(worker, part, result.lost));
+        dropped += result.dropped;
+      } catch (error) {
+        if (!isHeld(error)) {
+          // The caller repeats the call. Those that are missing then were settled by this one.
+          if (failures > 0) this.#book.failSettlement(outcomes);
+          throw error;
+        }
+        lockTimeoutMs = SPLIT_LOCK_TIMEOUT_MS;
+        if (part.length === 1 || ++failures > MAX_HELD_PARTS) held.push(...part);
+        else parts.push(...splitHeld(part, error));
+      }
+    }
+    if (held.length === 0) return { lost, dropped };
+    const heldBy = (await readHoldersOfLocks(this.#runner, LOCK_TIMEOUT_MS).catch(() => []))[0];
+    return {
+      lost,
+      dropped,
+      held: held.map(({ token }) => token),
+      ...(heldBy && { heldBy: `${heldBy.message}; ${heldBy.cure}` }),
+    };
+  }
+
+  async #settle(worker: string, outcomes: readonly Outcome[], lockTimeoutMs?: number): Promise<SettleResult> {
+    const values = lockTimeoutMs === SPLIT_LOCK_TIMEOUT_MS ? undefined : plainValues(outcomes);
+    if (values === undefined) {
+      const options = lockTimeoutMs === undefined ? {} : { lockTimeoutMs };
+      return await this.#engine.write((now) => settle(this.#engine, worker, outcomes, now), options);
+    }
     const lost = await this.#unlessLost(async () => {
-      const options = { isRepeatable: false };
+      // The function waits for a lock as long as a call that skips held ones.
+      const options = { isRepeatable: false, isOnce: lockTimeoutMs !== undefined };
       const call = this.#runner.call("settle", [worker, ...values, MAX_RECORDS], SETTLE_TYPES, options);
       const rows = await call.catch((error) => {
         // Those that are missing next time were settled by this call.
@@ -212,6 +259,18 @@ export class HotVerbs {
       );
     });
   }
+}
+
+/** Splits outcomes of which another transaction holds some: by what the failed statement names, else in halves. The last part goes first. */
+function splitHeld(outcomes: readonly Outcome[], { cause }: StoreError): (readonly Outcome[])[] {
+  const values = (cause as { readonly values?: readonly Value[] }).values ?? [];
+  const names = new Set(values.filter((value) => typeof value === "string" && value !== ""));
+  const isNamed = ({ jid, batch, parent, unlock, record }: Outcome) =>
+    [jid, batch?.id, parent?.jid, unlock, record?.jid].some((name) => name !== undefined && names.has(name));
+  const named = outcomes.filter(isNamed);
+  if (named.length > 0 && named.length < outcomes.length) return [named, outcomes.filter((one) => !isNamed(one))];
+  const half = outcomes.length >> 1;
+  return [outcomes.slice(half), outcomes.slice(0, half)];
 }
 
 /** Returns the JSON text of jobs, as functions take it. */

@@ -40,6 +40,7 @@ import { eventsPart } from "./events.ts";
 import { Floors } from "./floors.ts";
 import { health } from "./health.ts";
 import { HotVerbs, storing } from "./jobs.ts";
+import { readHoldersOfLocks } from "./lock_holders.ts";
 import type { Access } from "./migrations.ts";
 import { promoteDue } from "./promote.ts";
 import { StepWrites } from "./step_writes.ts";
@@ -120,7 +121,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
     jobs: {
       enqueue: (jobs) => counted(hot.enqueue(jobs)),
       take: (request) => counted(hot.take(request)),
-      settle: (worker, outcomes) => counted(hot.settle(worker, outcomes)),
+      settle: (worker, outcomes, options) => counted(hot.settle(worker, outcomes, options)),
       async stillLeased(worker, tokens) {
         const left = await engine.read(() => stillLeased(worker, tokens));
         if (tokens !== undefined) {
@@ -181,9 +182,10 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
         return await engine.read((at) => stats(DIALECT, request, at));
       },
       async health() {
-        await fold();
+        const holders = await readHoldersOfLocks(runner);
+        if (!holders.some(({ blocksReads }) => blocksReads)) await fold();
         const found = await health(runner, watch.hears);
-        return { ...found, findings: [...found.findings, ...upkeep.findings] };
+        return { ...found, findings: [...holders, ...found.findings, ...upkeep.findings] };
       },
       page: (place, request = {}) => engine.read(() => readPage(place, request)),
       members: (batch, request) => engine.read(() => readMembers(DIALECT, batch, request)),

@@ -39,6 +39,8 @@ export interface WriteOptions {
   readonly deferrable?: boolean;
   /** A statement without an answer is lost after this time, and the transaction is repeated. Default: after the time of the store. */
   readonly replyTimeoutMs?: number;
+  /** It fails with `held` after it has waited this long for a lock. Default: it is repeated for some seconds before. */
+  readonly lockTimeoutMs?: number;
 }
 
 /** The expressions in which SQL stores differ. */
