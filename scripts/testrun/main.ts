@@ -111,7 +111,8 @@ async function runSelected(flags: Flags, { folder, strict, signal }: Run): Promi
   for (const line of summarize(results, summary)) print(line);
   const { failed, skipped, passed } = count(results);
   if (signal.aborted) return 130;
-  if (!flags.check && failed === 0) await storeTimings(ROOT, measured.timings);
+  const succeeded = results.filter((result) => count([result]).failed === 0);
+  if (!flags.check && flags.filter === undefined) await storeTimings(ROOT, timingsOf(succeeded));
   if (flags.budget && whole && failed === 0) await storeBudget(ROOT, calibration, measured.timings);
   return failed > 0 || (strict && (skipped > 0 || exceeded)) || (!flags.check && passed === 0) ? 1 : 0;
 }
