@@ -54,6 +54,18 @@ export const events: Cases = {
     assertEquals((await recorded(t.store)).length, 2);
   },
 
+  "a reader that asks for a shorter time ends no other's": async (open) => {
+    await using t = await open();
+    await t.store.events.keep(2 * HOUR_MS);
+    await t.store.events.keep(HOUR_MS);
+    t.advance(HOUR_MS + SLACK_MS);
+    await end(t.store, 1, 1);
+    assertEquals(await recorded(t.store), [["succeeded", jid(1)]]);
+    t.advance(HOUR_MS);
+    await end(t.store, 2, 2);
+    assertEquals((await recorded(t.store)).length, 1);
+  },
+
   "records a gap after a time without records, but not at the first": async (open) => {
     await using t = await open();
     await t.store.events.keep(HOUR_MS);

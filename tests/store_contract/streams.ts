@@ -138,6 +138,9 @@ export const streams: Cases = {
     const page = await t.store.streams.read(jid(1), 0);
     assertEquals([page?.last, page?.ended], [2, false]);
     assertEquals(await chunks(t.store), ["1/1 a", "2/2 b"]);
+    // It no longer goes with the record of the end before.
+    t.advance(2 * HOUR_MS);
+    assertEquals(await chunks(t.store), ["1/1 a", "2/2 b"]);
   },
 
   "keeps the latest characters of a long stream, and a page of it is bounded": async (open) => {

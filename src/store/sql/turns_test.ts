@@ -40,6 +40,14 @@ Deno.test("the group of high priority has a head start", () => {
   assertEquals(run({ high: 2 }, groups), ["2:1", "1:1"]);
 });
 
+Deno.test("a group of high priority that was idle is charged from the queue's time on, not from its last turn", () => {
+  const idle = { id: 2, tag: 0, size: 2 };
+  const turns = new Turns<Group>({ ...START, high: 2, vtime: 9 * HEAD_START, ready: 1 });
+  turns.add([idle], undefined);
+  turns.end(turns.begin()!, 1);
+  assertEquals(idle.tag, 9 * HEAD_START + 1);
+});
+
 Deno.test("more groups are read while one of them may be next", () => {
   const turns = new Turns<Group>(START);
   assertEquals(turns.unread, { tag: -Infinity, id: 0 });
