@@ -89,6 +89,29 @@ Deno.test("an everyProcess run skips each later one until it has ended, not only
   assertEquals([...counts, await decideAt(4)], [0, 1, 1, 1, 2]);
 });
 
+Deno.test("an everyProcess entry that is resumed begins with its next run: those of its pause are no misses", async () => {
+  const definition = definitionOf({ ...ENTRY, everyProcess: true, overlap: "allow" });
+  const client = new Client({ store: {} as never, onUnregistered: () => {} });
+  const report = { clockAhead: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;
+  let started = 0;
+  const local = { isRunning: () => false, start: () => void started++ };
+  const decider = new CronDecider({ client, report, local });
+  const decideAt = async (minutes: number, paused: boolean) => {
+    const now = START + minutes * MINUTE_MS + 500;
+    const state = stateText({ schedule: definition.schedule, considered: START, paused }, definition.schedule);
+    const stored = { name: "report", version: 3, definition: "", state, live: undefined, seenAt: now };
+    await decider.decide({ definition, stored: { ...stored, shared: false, tags: [], next: 0 }, now });
+    return started;
+  };
+  const counts = [
+    await decideAt(0, false),
+    await decideAt(1, false),
+    await decideAt(2, true),
+    await decideAt(9, false),
+  ];
+  assertEquals([...counts, await decideAt(10, false)], [0, 1, 1, 1, 2]);
+});
+
 Deno.test("sends missed runs to webhooks, with the decision about them", async () => {
   const missed = await decide({ overlap: "skip", now: START + 10 * MINUTE_MS + 500 });
   const [follow, ...others] = missed.write!.follow!;
