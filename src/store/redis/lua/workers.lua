@@ -100,7 +100,7 @@ end
 if ended ~= '' and call('ZSCORE', 'jobs:workers', worker) then call('HSET', known, 'ended', ended) end
 return redis.status_reply('OK')
 
---- script deregister(leases; now, worker) allow-oom: returnLease groups declared
+--- script deregister(leases; now, worker) allow-oom: job returnLease groups declared
 -- Removes a worker, and returns its leases to the front of their queues. A rescue ends the cancelled jobs.
 --
 -- leases   jobs:leases:WORKER
