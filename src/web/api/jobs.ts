@@ -14,6 +14,8 @@ import { inScope } from "../auth/accounts.ts";
 import { HttpError } from "../http/body.ts";
 import { CRITERIA, CRITERIA_OF_JOBS } from "../../operator/query/criteria.ts";
 import { queryOf } from "../read/filter.ts";
+import type { Entry } from "../../store/port/entries.ts";
+import { ListBudget } from "../read/list_budget.ts";
 import { FAR, lookUp } from "../read/job.ts";
 import { parsePlace } from "../read/job_sets.ts";
 import { payloadLength } from "../read/job_view.ts";
@@ -34,7 +36,8 @@ const MAX_WAIT_MS = 60_000;
 export const jobRoutes: readonly ApiRoute[] = [
   reads({
     path: "/jobs",
-    about: "Lists the jobs in one place, page by page; filters combine",
+    about:
+      "Lists the jobs in one place, page by page; filters combine. Beyond 4 MiB of payloads, large fields are replaced by their size",
     query: {
       in: "scheduled, retry, dead, running or queue:NAME",
       ...queryOf(CRITERIA_OF_JOBS),
@@ -95,7 +98,9 @@ export const jobRoutes: readonly ApiRoute[] = [
 
 async function listJobs(c: Context<WebEnv>, services: Services): Promise<JsonOf<typeof apiJobPageShape>> {
   const { rows, next, looked } = await entriesOf(services, c, parsePlace(c.req.query("in") ?? ""));
-  const jobs = await services.slices.map(rows, { weigh: payloadLength, map: (entry) => jobJson(entry, services) });
+  const budget = new ListBudget();
+  const map = (entry: Entry) => jobJson(budget.admit(entry), services);
+  const jobs = await services.slices.map(rows, { weigh: payloadLength, map });
   return { jobs, next, looked };
 }
 

@@ -12,6 +12,7 @@ import { MAX_PARSED_CHARS } from "../../operator/query/filter.ts";
 import type { JobRow } from "../../text/jobs.ts";
 import type { Mask } from "../../text/mask.ts";
 import type { Services } from "../services.ts";
+import { ListBudget } from "./list_budget.ts";
 import type { RunningJobRecord } from "../../store/port/workers.ts";
 
 /** The view of one job. */
@@ -61,7 +62,8 @@ export async function viewEntries(
   entries: readonly Entry[],
   { slices, mask }: Pick<Services, "slices" | "mask">,
 ): Promise<JobView[]> {
-  return await slices.map(entries, { weigh: payloadLength, map: (entry) => viewEntry(entry, mask) });
+  const budget = new ListBudget();
+  return await slices.map(entries, { weigh: payloadLength, map: (entry) => viewEntry(budget.admit(entry), mask) });
 }
 
 /** Returns the characters of an entry's payload, which the time to process it is proportional to. */
