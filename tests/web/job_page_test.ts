@@ -43,9 +43,24 @@ onBothStores("a failed job shows a timeline with each attempt's error, and its l
   await keepRecord(store, {
     jid: "d1",
     ttlMs: MINUTE_MS,
-    body: JSON.stringify({ jid: "d1", log: ["line 1", "line 2"] }),
+    body: JSON.stringify({
+      jid: "d1",
+      log: ["line 1", "line 2"],
+      error: {
+        class: "IOError",
+        message: "the last one",
+        stack: [
+          "at read (file:///app/h.js:2:26)",
+          "at run (ext:deno_node/async_hooks.ts:104:16)",
+          "at x (node:timers:1)",
+        ],
+      },
+    }),
   });
   const { text } = await visitor().visit("/jobs/d1");
+  // The stack of its record: its payload keeps none without the option backtrace. Frames of others are folded.
+  assertMatch(text, /<pre[^>]*aria-label="Stack">at read \(file:\/\/\/app\/h\.js:2:26\)<\/pre>/);
+  assertMatch(text, /<summary>2 frames of jobs<\/summary><pre[^>]*>at run \(ext:/);
   const shown = steps(text);
   assertMatch(shown[0]!, /^Pushed (59m|1h)/);
   assertEquals(shown[1], "Attempts 1 to 2 failed errors not kept");

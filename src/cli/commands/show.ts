@@ -5,6 +5,7 @@ import type { Store } from "../../store/admin/store.ts";
 import { formatDuration } from "../../job/duration.ts";
 import { stepsIn } from "../../job/kept_steps.ts";
 import type { EndedJob } from "../../job/result.ts";
+import { foldedText, stackParts } from "../../text/stack.ts";
 import { stringifyLossless } from "../../job/json.ts";
 import { isDuration, readCauses } from "../../job/failure.ts";
 import { attemptOf, failureCount, type Payload } from "../../job/job.ts";
@@ -217,7 +218,7 @@ function describe(
     ["took", lastDuration(payload.errors)],
     ["error", payload.error_class === undefined ? undefined : errorText(payload)],
     ...lineRows("causes", readCauses(payload.error_causes)),
-    ...lineRows("stack", stack),
+    ...stackRows(stack),
     ...errorRows(payload.errors, payload.retry_count),
     ["rescues", payload.rescues],
     ["suspected", payload.suspected],
@@ -245,7 +246,7 @@ function describeEnded(ended: EndedJob): string[] {
     ["last line", ended.lastLine],
     ["error", error && `${error.class}: ${error.message}`],
     ...lineRows("causes", readCauses(error?.causes)),
-    ...lineRows("stack", error?.stack),
+    ...stackRows(error?.stack),
     ...errorRows(payload?.["errors"], payload?.retry_count),
     ["result", ended.resultDropped ? `not kept: ${ended.resultDropped}` : stringifyLossless(ended.result)],
     ...lineRows("log", ended.log),
@@ -303,6 +304,14 @@ function errorRows(errors: unknown, retryCount: unknown): [string, unknown][] {
       ...readCauses(causes),
     ].join("; "),
   ]);
+}
+
+/** Returns the rows of a stack, each run of frames that don't belong to the handler in one. */
+function stackRows(lines: readonly string[] = []): [string, unknown][] {
+  return lineRows(
+    "stack",
+    stackParts(lines).flatMap((part) => part.isFolded ? [`… ${foldedText(part)} (--json has them)`] : part.lines),
+  );
 }
 
 function lineRows(name: string, lines: readonly string[] = []): [string, unknown][] {

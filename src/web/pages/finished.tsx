@@ -21,6 +21,7 @@ import { ActionButton, Empty, JobId, JobLinks, link, None, TraceLink, type View 
 import { attemptsOf, Causes, LogTail, Output } from "./attempts.tsx";
 import { Layout } from "./layout.tsx";
 import type { ShownStream } from "../read/stream.ts";
+import { Stack } from "./stack.tsx";
 import { Stream } from "./stream.tsx";
 import { Badge, List } from "./list.tsx";
 import { Payload } from "./payload.tsx";
@@ -232,9 +233,7 @@ export function FinishedJobPage({ view, job, stream }: {
               <b>{text(job.error.class)}</b> {text(job.error.message)}
             </p>
             <Causes lines={readCauses(job.error.causes)} />
-            {job.error.stack && (
-              <pre class="document" tabindex={0} aria-label="Stack">{job.error.stack.map(String).join("\n")}</pre>
-            )}
+            <Stack lines={(job.error.stack ?? []).map(String)} />
           </section>
         )}
         <Steps view={view} jid={job.jid} steps={{ page: onePage(stepsIn(job)), waiting: [] }} ended />

@@ -14,6 +14,7 @@ import { FAR, type JobDetail } from "../read/job.ts";
 import { isRemoval, type JobAction } from "../../operator/actions/job_ids.ts";
 import { actionsIn } from "../read/job_sets.ts";
 import { text } from "../read/job_view.ts";
+import { Stack } from "./stack.tsx";
 import { ActionButton, Hidden, JobId, JobLinks, link, mayAct, Sentence, TraceLink, type View } from "./view.tsx";
 import { attemptsOf, Causes, LogTail, Output } from "./attempts.tsx";
 import { actionLabel, isOffered, QueueNames } from "./job_table.tsx";
@@ -81,9 +82,7 @@ function Detail({ view, detail, durable, stream }: {
             <b>{text(job.payload.error_class)}</b> {text(job.payload.error_message)}
           </p>
           <Causes lines={readCauses(job.payload.error_causes)} />
-          {backtrace.length > 0 && (
-            <pre class="document" tabindex={0} aria-label="Backtrace">{backtrace.join("\n")}</pre>
-          )}
+          <Stack lines={backtrace} />
         </section>
       )}
       <Steps

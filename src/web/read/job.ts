@@ -75,7 +75,7 @@ export async function lookUp(
       held: held && services.mask.text(held),
       reasons: isLarge ? [] : whyNotRunning(entry, around).map((reason) => services.mask.text(reason)),
       output: outputLines(ended?.output) ?? (job.payload && outputOf(job.payload, services.mask)) ?? [],
-      backtrace: job.payload ? backtraceOf(job.payload, services.mask) : [],
+      backtrace: job.payload ? backtraceOf(job.payload, services.mask) ?? ended?.error?.stack?.map(String) ?? [] : [],
     };
   }));
 }

@@ -123,9 +123,9 @@ export function lastLines(log: readonly unknown[]): string[] {
 
 const NOTHING = { tags: [], error: "", failures: 0 };
 
-/** Returns the stack trace of the last failure; empty if it was not kept. */
-export function backtraceOf(payload: Payload, mask: Mask): readonly string[] {
-  return (decodeBacktrace(payload.error_backtrace) ?? []).slice(0, 500).map((line) => mask.text(line));
+/** Returns the stack trace of the last failure; undefined if it was not kept. */
+export function backtraceOf(payload: Payload, mask: Mask): readonly string[] | undefined {
+  return decodeBacktrace(payload.error_backtrace)?.slice(0, 500).map((line) => mask.text(line));
 }
 
 /** Returns the last lines that a failed program printed; undefined if that wasn't kept. */
