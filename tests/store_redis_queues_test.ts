@@ -7,7 +7,7 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import { systemClock } from "../src/clock.ts";
 import { StoreError } from "../src/store/port/errors.ts";
 import { openStore } from "../src/store/open.ts";
-import { jid, job, numbers, takeUpTo, woken } from "./store_contract/jobs.ts";
+import { jid, job, numbers, register, takeUpTo, woken } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { startRedis } from "./support/redis.ts";
 import type { Store } from "../src/store/admin/store.ts";
@@ -159,4 +159,39 @@ Deno.test("redis: a queue without groups costs no command for groups", async () 
     ...["exists 1", "hdel 1", "hget 1", "hlen 2", "hmget 1", "hset 1", "llen 1", "lpush 1"],
     ...["rpop 2", "sadd 1", "scard 1", "set 1", "sismember 1", "smismember 1", "zadd 1", "zmscore 1"],
   ]);
+});
+
+Deno.test("redis: a job isn't put aside where Sidekiq takes from its queue, and returns from there when Sidekiq comes", async () => {
+  await using store = await openEmpty();
+  await register(store, WORKER);
+  const sidekiq = async (queue: string) => {
+    await redis.cli("HSET", "ruby:1:f", "info", JSON.stringify({ queues: [queue, "low"], concurrency: 5 }));
+    await redis.cli("SADD", "processes", "ruby:1:f");
+  };
+  const setAside = async () => {
+    const leases = await store.jobs.take({ queues: ["default"], limit: 10, worker: WORKER, classes: [] });
+    const { lost } = await store.jobs.settle(
+      WORKER,
+      leases.map(({ token, payload }) => ({
+        ...{ kind: "aside", token, class: "HardJob", delayMs: 60_000, payload } as const,
+      })),
+    );
+    assertEquals(lost, []);
+    return numbers(leases);
+  };
+  await sidekiq("other");
+  await store.jobs.enqueue([job(1), job(2), job(3)]);
+  assertEquals(await setAside(), [1, 2, 3]);
+  assertEquals((await store.admin.stats()).queues[0]!.aside, 3);
+  assertEquals(await redis.cli("LLEN", "queue:default"), "0");
+
+  await sidekiq("default");
+  await store.jobs.rescue({ worker: WORKER, limit: 100, maxRescues: 3 });
+  assertEquals((await store.admin.stats()).queues.map(({ size, aside }) => [size, aside]), [[3, undefined]]);
+  assertEquals(await redis.cli("LLEN", "queue:default"), "3");
+  assertEquals(await redis.cli("EXISTS", "jobs:asides", "jobs:groups:aside:default", "jobs:limits"), "0");
+
+  assertEquals(await setAside(), [1, 2, 3]);
+  const { enqueued, scheduled } = await store.admin.stats();
+  assertEquals([enqueued, scheduled], [0, 3]);
 });

@@ -137,7 +137,7 @@ Deno.test("redis: consecutive watches of work share one blocked command", async 
 Deno.test("redis: a queue's connection without waiters is closed", async () => {
   await using watched = openWatch(0.05);
   const patience = new AbortController();
-  const wait = watched.watch.wait(["default"], patience.signal);
+  const wait = watched.watch.wait({ work: ["default"] }, patience.signal);
   await until(async () => (await connections()).length === 2);
   patience.abort();
   await wait;
@@ -147,7 +147,7 @@ Deno.test("redis: a queue's connection without waiters is closed", async () => {
 Deno.test("redis: a wait soon after another reuses its connection, and resolves on a push", async () => {
   await using watched = openWatch(60);
   for (let i = 0; i < 3; i++) {
-    await woken((signal) => watched.watch.wait(["default"], signal), async () => {
+    await woken((signal) => watched.watch.wait({ work: ["default"] }, signal), async () => {
       await redis.cli("LPUSH", "queue:default", "{}");
     });
     await redis.cli("DEL", "queue:default");
@@ -175,7 +175,7 @@ Deno.test("redis: a watch of work doesn't miss a resume that is announced while 
     await until(() => channel.count("queues") > before);
     return reply;
   });
-  await woken((signal) => watched.watch.wait(["default"], signal), () => Promise.resolve());
+  await woken((signal) => watched.watch.wait({ work: ["default"] }, signal), () => Promise.resolve());
   patience.abort();
   await listening;
   await client.close();

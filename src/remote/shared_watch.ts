@@ -1,5 +1,5 @@
 /**
- * Waits for work on behalf of many workers: one watch of the store for all that take from the same queues. A thousand watches would all
+ * Waits for work on behalf of many workers: one watch of the store for all that take from the same queues with the same classes. A thousand watches would all
  * look at each change.
  *
  * The condition holds until a job is taken, so waking one worker at a time loses none: the next one wakes if there is more.
@@ -10,9 +10,11 @@ import type { Clock } from "../clock.ts";
 import type { ServerStore } from "../store/port/store.ts";
 import type { Topic } from "../store/port/watch.ts";
 
-/** The workers that wait for the same queues. */
+type WorkTopic = Extract<Topic, { readonly work: unknown }>;
+
+/** The workers that wait for the same queues with the same classes. */
 interface Line {
-  readonly queues: readonly string[];
+  readonly topic: WorkTopic;
   /** Wakes each; longest waiting first. */
   readonly waiting: Set<() => void>;
   /** Ends the watch. */
@@ -37,8 +39,8 @@ export class SharedWatch {
   async #watch(topic: Topic, signal: AbortSignal): Promise<boolean> {
     if (typeof topic === "string" || !("work" in topic)) return await this.#store.watch(topic, signal);
     if (signal.aborted) return false;
-    const key = JSON.stringify(topic.work);
-    const line = this.#lines.get(key) ?? { queues: topic.work, waiting: new Set(), end: undefined };
+    const key = JSON.stringify([topic.work, topic.classes]);
+    const line = this.#lines.get(key) ?? { topic, waiting: new Set(), end: undefined };
     this.#lines.set(key, line);
     await new Promise<void>((resolve) => {
       const wake = () => {
@@ -58,7 +60,7 @@ export class SharedWatch {
     line.end = new AbortController();
     while (line.waiting.size > 0) {
       if (line.end.signal.aborted) line.end = new AbortController();
-      const hasWork = await this.#store.watch({ work: line.queues }, line.end.signal);
+      const hasWork = await this.#store.watch(line.topic, line.end.signal);
       const [first] = line.waiting;
       first?.();
       // That one takes first.

@@ -197,6 +197,7 @@ export function buildComponents(options: LauncherOptions, launcher: LauncherHook
     clock,
     settler,
     order,
+    classes: registry.classes(),
     leaseGuard,
     unstarted,
     suspects,

@@ -254,6 +254,7 @@ const STATES = {
   ack: "succeeded",
   snooze: "asleep",
   release: "released",
+  aside: "released",
   retry: "failed",
   bury: "failed",
   discard: "failed",

@@ -4,6 +4,7 @@
  * @module
  */
 import { formatDuration } from "../job/duration.ts";
+import { asideIn } from "../job/aside.ts";
 import { priorityIn } from "../job/priority.ts";
 import { MAX_HELD } from "../store/admin/admin.ts";
 import type { GroupInfo, GroupLimit } from "../store/port/groups.ts";
@@ -12,8 +13,15 @@ import type { Columns } from "./columns.ts";
 import { limitText, limitUse } from "./limits.ts";
 import { shellWord } from "./shell.ts";
 
-/** Returns the name of a group for people: `acme`, or `(high priority)` for the jobs of a priority. */
+/**
+ * Returns the name of a group for people: `acme`, `(high priority)` for the jobs of a priority, or `(aside for Mail)` for those that wait for a
+ * worker with their class.
+ */
 export function groupName(group: string): string {
+  const aside = asideIn(group);
+  if (aside !== undefined) {
+    return `${aside.group === undefined ? "" : `${groupName(aside.group)} `}(aside for ${aside.class})`;
+  }
   const priority = priorityIn(group);
   return priority === undefined ? group : `(${priority} priority)`;
 }

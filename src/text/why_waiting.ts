@@ -119,6 +119,9 @@ function whyStalled(entry: Entry, { workers, now, runTimes, processes }: Surroun
   return running && unusual ? [sentence(`${stallText(running, now)}, ${unusual}: ${stallCure(running)}`)] : [];
 }
 
+/** Workers that are named. */
+const MAX_LACKING = 3;
+
 /** A job that has run for less isn't conspicuous if nothing is known about its class. */
 const LONG_UNKNOWN_MS = 60_000;
 
@@ -255,10 +258,17 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "blocked":
       return sentence(`${stallText(blocker.stall!, around.now)}: ${stallCure(blocker.stall!)}`);
     case "no-handler":
-      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one. Start one with ${
-        startAdvice(around.workers, [queue])
-      }.`;
+      return `No worker of queue "${queue}" has a handler for ${className}: it waits for one.${
+        lackingText(serving(queue, around))
+      } Start one with ${startAdvice(around.workers, [queue])}.`;
   }
+}
+
+/** Returns which workers take the jobs of a class that they lack, and put them aside. */
+function lackingText(workers: Surroundings["workers"]): string {
+  const names = workers.slice(0, MAX_LACKING).map(({ id }) => id).join(", ");
+  const more = workers.length > MAX_LACKING ? ` and ${workers.length - MAX_LACKING} more` : "";
+  return ` ${names}${more} ${workers.length === 1 ? "takes its jobs and lacks" : "take its jobs and lack"} it.`;
 }
 
 /** Returns the online workers of a queue. */

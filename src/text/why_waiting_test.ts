@@ -120,7 +120,7 @@ Deno.test("a job that waits for its child says of which class that is, and what 
   const until = "until 2026-11-24 08:00 UTC, in 1d, at most.";
   assertEquals(whyNotRunning(ASLEEP, { workers, queues: [], now: NOW, waitingSteps, children }), [
     `Step "c1" waits for job c1 of class Invoice, ${until}`,
-    'Job c1: No worker of queue "default" has a handler for Invoice: it waits for one. Start one with jobs run handlers.js -q default.',
+    'Job c1: No worker of queue "default" has a handler for Invoice: it waits for one. w:1:a takes its jobs and lacks it. Start one with jobs run handlers.js -q default.',
     `Step "c2" waits for job c2 of class Order, ${until}`,
     `Step "c3" waits for job c3 of class Invoice, ${until}`,
     'Job c3: No worker fetches from queue "invoices": start one with jobs run handlers.js -q invoices.',

@@ -275,12 +275,13 @@ const INCIDENTS: readonly Incident[] = [
     stage: async (lab) => {
       const worker = await lab.worker(ONE);
       const jid = await lab.bench.push("Gone", []);
-      await worker.logged("Waits for a worker with its class");
+      await worker.logged("Set aside for a worker with its class");
       return jid;
     },
     alert: /No worker of queue "default" has a handler for Gone.*Its jobs wait for one, for/,
     command: /^jobs run handlers\.js -q default$/,
-    why: /No worker of queue "default" has a handler for Gone: it waits for one\. Start one with jobs run/,
+    why:
+      /No worker of queue "default" has a handler for Gone: it waits for one\. \S+ takes its jobs and lacks it\. Start one with jobs run/,
     rule: "JobsNoHandler",
   },
   {

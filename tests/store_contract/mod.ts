@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { asideCases } from "./asides.ts";
 import { audit } from "./audit.ts";
 import { batches } from "./batches.ts";
 import { batchesMoving } from "./batches_moving.ts";
@@ -72,6 +73,7 @@ const CASES: Readonly<Record<string, Cases>> = {
   large,
   limits,
   groups,
+  asides: asideCases,
   pause,
   counts,
   pages,

@@ -10,6 +10,7 @@ import { stringifyLossless } from "../../job/json.ts";
 import { isDuration, readCauses } from "../../job/failure.ts";
 import { attemptOf, failureCount, type Payload } from "../../job/job.ts";
 import { attemptNumbers, readErrors } from "../../job/past_errors.ts";
+import { asideIn } from "../../job/aside.ts";
 import { priorityIn } from "../../job/priority.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
 
@@ -326,13 +327,20 @@ function format(rows: readonly (readonly [string, unknown])[]): string[] {
 
 /** Returns `queued in "exports", group "acme"`, or `queued in "exports", high priority`. */
 function queuedText({ queue, group }: { readonly queue: string; readonly group?: string }): string {
+  const aside = group === undefined ? undefined : asideIn(group);
+  if (aside !== undefined) {
+    return `${
+      queuedText({ queue, ...(aside.group !== undefined && { group: aside.group }) })
+    }, aside for class ${aside.class}`;
+  }
   const priority = group === undefined ? undefined : priorityIn(group);
   const within = group === undefined ? "" : priority === undefined ? `, group "${group}"` : `, ${priority} priority`;
   return `queued in "${queue}"${within}`;
 }
 
 /** Returns among which jobs a queued job has its position. */
-function placeName(place: Place): "queue" | "group" | "priority" {
+function placeName(place: Place): "queue" | "group" | "priority" | "class" {
   if (place.in !== "queue" || place.group === undefined) return "queue";
+  if (asideIn(place.group) !== undefined) return "class";
   return priorityIn(place.group) === undefined ? "group" : "priority";
 }

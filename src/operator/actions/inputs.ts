@@ -3,8 +3,8 @@
  *
  * @module
  */
+import { isStoredGroup } from "../../job/aside.ts";
 import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
-import { priorityIn } from "../../job/priority.ts";
 import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import { invalid, object, type Shape } from "../shapes/shape.ts";
 import { integer, parsed } from "../shapes/values.ts";
@@ -15,12 +15,12 @@ export function queueName(about: string): Shape<string> {
   return parsed(about, { word: "text", expected: QUEUE_NAME_EXPECTED, schema: { type: "string" }, parse });
 }
 
-/** The name of a group, or of that of a priority. */
+/** The name of a group, or of that of a priority or of jobs aside. */
 export function groupName(about: string): Shape<string> {
-  return groupShape(about, (value) => isGroup(value) || typeof value === "string" && priorityIn(value) !== undefined);
+  return groupShape(about, isStoredGroup);
 }
 
-/** The name of a group that isn't that of a priority. */
+/** The name of a group of jobs. */
 export function ownGroupName(about: string): Shape<string> {
   return groupShape(about, isGroup);
 }

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { isGroup } from "../../job/group.ts";
-import { priorityIn } from "../../job/priority.ts";
+import { isStoredGroup } from "../../job/aside.ts";
 import { isQueueName } from "../../job/queue_name.ts";
 import type { Entry, Place } from "../../store/port/entries.ts";
 import { readSize } from "../../store/ops/job_sets.ts";
@@ -37,7 +36,7 @@ export const allShape = object("", {
       const place = typeof value === "string" ? readIn(value) : undefined;
       if (place?.in !== "queue") return place && value as string;
       const { queue, group } = place;
-      const isValid = isQueueName(queue) && (group === undefined || isGroup(group) || priorityIn(group) !== undefined);
+      const isValid = isQueueName(queue) && (group === undefined || isStoredGroup(group));
       return isValid ? value as string : undefined;
     },
   }),

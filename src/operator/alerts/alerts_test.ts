@@ -357,7 +357,7 @@ Deno.test("reports a class without a handler", () => {
   );
 });
 
-Deno.test("names the workers to replace, which lack a class and continue to fetch its jobs", () => {
+Deno.test("names the workers that take the jobs of a class and lack it", () => {
   const ids = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ ...WORKER, id: `w${i}`, classes: ["Other"] }));
   const detail = (count: number) =>
@@ -368,10 +368,9 @@ Deno.test("names the workers to replace, which lack a class and continue to fetc
   assertEquals(detail(0), "Its jobs wait for one, for 1m.");
   assertEquals(
     detail(1),
-    "Its jobs wait for one, for 1m. Start a worker whose handlers include Mail, then stop those that lack it, which " +
-      "continue to fetch and postpone its jobs: jobs stop w0. Postponed jobs run within minutes; jobs retry JID runs one now.",
+    "Its jobs wait for one, for 1m. w0 takes them and lacks the class: start a worker whose handlers include Mail.",
   );
-  assertEquals(detail(5)!.includes(": jobs stop w0, jobs stop w1, jobs stop w2 and 2 more."), true, detail(5));
+  assertEquals(detail(5)!.includes(" w0, w1, w2 and 2 more take them and lack the class: "), true, detail(5));
 });
 
 Deno.test("offers to run a cron entry that is overdue or missed runs, unless it is paused", () => {

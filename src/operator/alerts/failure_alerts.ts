@@ -208,7 +208,7 @@ export function unhandledAlerts({ unhandled, workers, now }: Situation): Alert[]
     cause: unfetchedCause(queue, workers) ?? `unhandled ${queue}`,
     title: `No worker of queue "${queue}" has a handler for ${name}${isKnown ? "" : ", and none has ever had one"}`,
     detail: `Its jobs wait for one${since === undefined ? "" : `, for ${formatDuration(Math.max(0, now - since))}`}.` +
-      replacementText(name, lackingIn(workers, queue)),
+      lackingText(name, lackingIn(workers, queue), isScheduled === true),
     command: startCommand(workers, [queue]),
     actions: [
       {
@@ -225,13 +225,15 @@ function lackingIn(workers: Situation["workers"], queue: string): readonly strin
   return workers.filter(({ alive, quiet, queues }) => alive && !quiet && queues.includes(queue)).map(({ id }) => id);
 }
 
-/** Returns which workers to replace: next to a new one they continue to fetch and postpone these jobs. */
-function replacementText(name: string, lacking: readonly string[]): string {
+/** Returns which workers take the jobs of a class that they lack, and what to start. Where Sidekiq takes them, too, they are postponed. */
+function lackingText(name: string, lacking: readonly string[], isScheduled: boolean): string {
   if (lacking.length === 0) return "";
-  const stops = lacking.slice(0, MAX_NAMED).map((id) => `jobs stop ${shellWord(id)}`).join(", ");
   const more = lacking.length > MAX_NAMED ? ` and ${number(lacking.length - MAX_NAMED)} more` : "";
-  return ` Start a worker whose handlers include ${name}, then stop those that lack it, which continue to fetch and postpone ` +
-    `its jobs: ${stops}${more}. Postponed jobs run within minutes; jobs retry JID runs one now.`;
+  const names = `${lacking.slice(0, MAX_NAMED).join(", ")}${more}`;
+  return ` ${names} ${
+    lacking.length === 1 ? "takes them and lacks" : "take them and lack"
+  } the class: start a worker whose handlers ` +
+    `include ${name}.${isScheduled ? " Postponed jobs run within minutes; jobs retry JID runs one now." : ""}`;
 }
 
 function sum(values: readonly number[]): number {

@@ -7,6 +7,7 @@ import type { Clock } from "../../clock.ts";
 import { Client } from "../../client/client.ts";
 import { Crontab } from "../../client/crontab.ts";
 import type { CrontabEntry } from "../../client/crontab_entry.ts";
+import { ASIDE_MARK, asideIn } from "../../job/aside.ts";
 import { parsePayload, performedIn } from "../../job/job.ts";
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { Stats } from "../../store/admin/admin.ts";
@@ -30,7 +31,9 @@ import { behindQueues, MAX_BEHIND } from "./queue_alerts.ts";
 /** The queues, and jobs of each, that are checked for classes without a handler. */
 const MAX_QUEUES = 20;
 const JOBS_PER_QUEUE = 10;
-/** Scheduled jobs that are checked for it: a worker that finds no handler postpones the job by seconds to minutes. */
+/** Places of jobs aside of a queue that are checked for it. */
+const MAX_ASIDES = 20;
+/** Scheduled jobs that are checked for it: where Sidekiq takes from the queue, too, a worker without the class postpones the job. */
 const MAX_SCHEDULED = 50;
 /** Retrying jobs, those that are due first, that are read to name what fails. */
 const MAX_RETRYING = 50;
@@ -248,6 +251,7 @@ async function waitingJobs(
     // A worker that ends at once has reported none of its jobs: their leases are there.
     store.admin.page({ in: "running" }, { limit: MAX_RUNNING }),
     ...largest.map(({ name }) => store.admin.page({ in: "queue", queue: name }, { limit: JOBS_PER_QUEUE })),
+    ...largest.filter(({ aside = 0 }) => aside > 0).map(({ name }) => asideJobs(store, name)),
   ]);
   const known = new Set([...classes, ...declared.map(({ name }) => name)]);
   const postponed = scheduled.entries.filter(({ payload }) => payload.includes('"no_handler_since"'));
@@ -273,6 +277,16 @@ async function waitingJobs(
     suspects: suspectsIn(payloads),
     scheduled: scheduled.entries.map(({ payload, place }) => queueOf(payload, place)),
   };
+}
+
+/** Reads the first job of each class of a queue whose jobs wait aside. */
+async function asideJobs({ admin }: Store, queue: string): Promise<{ readonly entries: readonly Entry[] }> {
+  const { groups } = await admin.groups(queue, { cursor: ASIDE_MARK.slice(0, 1), limit: MAX_ASIDES });
+  const places = groups.filter(({ name, size }) => size > 0 && asideIn(name) !== undefined);
+  const pages = await Promise.all(
+    places.map(({ name: group }) => admin.page({ in: "queue", queue, group }, { limit: 1 })),
+  );
+  return { entries: pages.flatMap(({ entries }) => entries) };
 }
 
 function queueOf(payload: string, place: Entry["place"]): string {

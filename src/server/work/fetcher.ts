@@ -44,6 +44,8 @@ export interface FetcherOptions {
   readonly clock: Clock;
   readonly settler: Settler;
   readonly order: QueueOrder;
+  /** The classes that the worker has. Default: all. */
+  readonly classes?: readonly string[] | undefined;
   readonly leaseGuard: Pick<LeaseGuard, "isSure" | "confirm">;
   /** Decides when a job may start. Default: at once. */
   readonly suspects?: Suspects;
@@ -117,7 +119,8 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Returns whether its queues have jobs that it can take now, or later when a limit allows. */
   hasQueuedJobs(): Promise<boolean> {
-    return this.#isQuiet ? Promise.resolve(false) : this.#options.store.jobs.hasQueuedJobs([...this.#order()]);
+    const { store, classes } = this.#options;
+    return this.#isQuiet ? Promise.resolve(false) : store.jobs.hasQueuedJobs([...this.#order()], classes);
   }
 
   /** Whether a take isn't answered: it waits for its reply, or has lost it and will be repeated. The store may have leased jobs to it. */
@@ -195,7 +198,7 @@ export class Fetcher implements LoopBody<boolean> {
 
   /** Takes as many jobs as are needed now. Returns true if the queues had fewer. */
   async step(): Promise<boolean> {
-    const { store, worker, leaseGuard } = this.#options;
+    const { store, worker, classes, leaseGuard } = this.#options;
     if (this.buffer.isStale) {
       this.#ahead.stop();
       this.#releaseWaiting();
@@ -208,7 +211,7 @@ export class Fetcher implements LoopBody<boolean> {
     for (const queues of partsOf(this.#order(), MAX_QUEUES_PER_TAKE)) {
       this.#isUnanswered = true;
       const [leases] = await Promise.all([
-        store.jobs.take({ queues, limit, worker, minTurn: this.#ahead.minTurn }),
+        store.jobs.take({ queues, limit, worker, minTurn: this.#ahead.minTurn, classes }),
         this.buffer.holdUntilSent(),
       ]);
       this.#left -= leases.length;
@@ -233,7 +236,8 @@ export class Fetcher implements LoopBody<boolean> {
     try {
       if (needsNone) return await this.#wake.wait(signal);
       this.#queuesEmpty = true;
-      await this.#wake.until(signal, (either) => this.#options.store.watch({ work: [...this.#order()] }, either));
+      const { store, classes } = this.#options;
+      await this.#wake.until(signal, (either) => store.watch({ work: [...this.#order()], classes }, either));
     } finally {
       this.#queuesEmpty = false;
       over.abort("over");

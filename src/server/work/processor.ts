@@ -335,10 +335,9 @@ export class Processor implements Component {
 
   /** Settles and counts an attempt. Its lease state is already `settled`. */
   #settle({ job, completed }: Attempt, outcome: AttemptOutcome, elapsed: number): void {
-    const { settler, classCounters, registry } = this.#services;
+    const { settler, classCounters } = this.#services;
     if (outcome !== completed) settler.add(outcome);
-    const isUnhandled = outcome.kind === "snooze" && registry.get(job.class) === undefined;
-    const ending = isCancelled(job) ? "cancelled" : isUnhandled ? "unhandled" : ENDINGS[outcome.kind];
+    const ending = isCancelled(job) ? "cancelled" : ENDINGS[outcome.kind];
     classCounters.add(job.class, ending, elapsed);
   }
 }
@@ -348,5 +347,6 @@ const ENDINGS: Readonly<Record<AttemptOutcome["kind"], Ending>> = {
   discard: "discarded",
   retry: "retried",
   snooze: "snoozed",
+  aside: "unhandled",
   bury: "dead",
 };

@@ -11,6 +11,7 @@ import type { HandlerOptions } from "../../handlers/handler.ts";
 import type { Hooks } from "../../handlers/hooks.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { type RunningJob, traceFields } from "../../handlers/running_job.ts";
+import { MAX_ASIDE_CLASS_CHARS } from "../../job/aside.ts";
 import { decide, type Decision, type Failure } from "../../job/backoff.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { failedPayload } from "../../job/failure.ts";
@@ -28,6 +29,8 @@ import { logJob } from "./job_log.ts";
 const DEFAULT_STACK_LINES = 10;
 /** An async `retryIn` has this long to resolve. */
 const MAX_CHOICE_MS = 10_000;
+/** Maximum number of classes that are remembered as lacking. */
+const MAX_LACKED = 1_000;
 
 export interface RetrierOptions {
   readonly clock: Clock;
@@ -50,6 +53,8 @@ export interface FailedAttempt {
 
 export class Retrier {
   readonly #options: RetrierOptions;
+  /** Classes of jobs that were put aside. The first one of each is a warning. */
+  readonly #lacked = new Set<string>();
   /** The classes whose `retryIn` has returned an invalid value. Logged once for each. */
   readonly #invalidChoices = new Set<string>();
 
@@ -60,15 +65,10 @@ export class Retrier {
   /** Returns how the attempt of a job ends whose handler has thrown. Never rejects. */
   async end(job: RunningJob, error: unknown, attempt: FailedAttempt = {}): Promise<AttemptEnd> {
     if (isCancelled(job)) return this.cancelled(job);
-    const { clock, settings, registry, log, random = Math.random } = this.#options;
+    const { clock, settings, registry, random = Math.random } = this.#options;
     const missing = { error, now: clock.now(), wire: settings.sidekiqWire, random };
     const waiting = waitForHandler(job, missing);
-    if (waiting !== undefined) {
-      const { message } = describeError(error);
-      const fields = () => ({ ...fieldsOf(job), problem: message, delayMs: waiting.delayMs });
-      logJob(job, log, "warn", "Waits for a worker with its class", fields);
-      return waiting;
-    }
+    if (waiting !== undefined) return this.#waits(job, waiting, error);
     const options: HandlerOptions = registry.get(job.class)?.options ?? {};
     const decision = await this.#decide({
       payload: job.job.payload,
@@ -90,6 +90,21 @@ export class Retrier {
     this.#report(job, error, decision);
     if (decision.kind !== "snooze") await this.#callHooks(job, error, decision);
     return this.#endOf(job, error, { options, decision, attempt });
+  }
+
+  /** Returns how the attempt of a job ends that waits for a worker with its class. */
+  #waits(job: RunningJob, waiting: WaitEnd, error: unknown): AttemptEnd {
+    const { registry, log } = this.#options;
+    const fields = () => ({ ...fieldsOf(job), problem: describeError(error).message });
+    // An isolated process that lacks the class: this worker takes such jobs.
+    if (registry.get(job.class) !== undefined || job.class.length > MAX_ASIDE_CLASS_CHARS) {
+      logJob(job, log, "warn", "Waits for a worker with its class", () => ({ ...fields(), delayMs: waiting.delayMs }));
+      return waiting;
+    }
+    const isFirst = !this.#lacked.has(job.class);
+    if (this.#lacked.size < MAX_LACKED) this.#lacked.add(job.class);
+    logJob(job, log, isFirst ? "warn" : "debug", "Set aside for a worker with its class", fields);
+    return { ...waiting, kind: "aside", class: job.class };
   }
 
   /** Decides, without `retryIn` if it takes too long: its job has ended, so that no timeout would end it. */
@@ -213,18 +228,23 @@ interface MissingHandler {
   readonly random: () => number;
 }
 
+/** The end of an attempt of a job that is offered to the workers of its queue again later. */
+type WaitEnd = Extract<AttemptEnd, { readonly kind: "snooze" }>;
+
 /**
- * Jobs whose class this worker lacks: during a rolling deploy, old workers take jobs of new classes. Such a job waits in
- * `scheduled` without using an attempt, and is offered to the workers of its queue repeatedly. After a week it fails as any
- * other job.
+ * Jobs whose class this worker lacks: during a rolling deploy, old workers take jobs of new classes. Such a job is put aside for
+ * the workers that have its class, without using an attempt (`job/aside.ts`).
  *
- * Returns the end of an attempt of a job that waits for a worker with its class; undefined for another failure, or after
- * {@linkcode MAX_HANDLER_WAIT_MS}. The delay grows with the time that the job has waited, from 5 s to 10 min.
+ * Where it isn't known which workers have the class, it waits in `scheduled` instead, and is offered to the workers of its queue
+ * repeatedly: an isolated process lacks it, or Sidekiq takes from the queue, too. After a week it then fails as any other job.
+ *
+ * Returns that end of an attempt; undefined for another failure, or after {@linkcode MAX_HANDLER_WAIT_MS}. The delay grows with the
+ * time that the job has waited, from 5 s to 10 min.
  */
 export function waitForHandler(
   { job }: RunningJob,
   { error, now, wire, random }: MissingHandler,
-): Extract<AttemptEnd, { readonly kind: "snooze" }> | undefined {
+): WaitEnd | undefined {
   if (!isHandlerMissing(error)) return undefined;
   const since = readWireTime(job.payload.no_handler_since) ?? now;
   const waitedMs = Math.max(0, now - since);

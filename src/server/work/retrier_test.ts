@@ -32,18 +32,26 @@ Deno.test("notes when a handler was missing first, uses no attempt, and leaves o
   assertEquals(after(0, new Error("no handler")), undefined);
 });
 
+/** Returns the retrier of a worker with these handlers. */
+function retrierOf(registry = new Registry()): Retrier {
+  const log = new KeptLog();
+  const options = { clock: new FakeClock(), settings: defaultSettings(), registry, hooks: {}, log, worker: "w" };
+  return new Retrier(options as unknown as ConstructorParameters<typeof Retrier>[0]);
+}
+
+Deno.test("a job goes aside if the worker lacks its class, and waits if only its isolated process does", async () => {
+  const retrier = retrierOf();
+  const end = await retrier.end(runningJob({ class: "New" }), ERROR);
+  assertEquals([end.kind, "class" in end && end.class], ["aside", "New"]);
+  const isolating = retrierOf(new Registry().add("New", () => {}));
+  assertEquals((await isolating.end(runningJob({ class: "New" }), ERROR)).kind, "snooze");
+  // PostgreSQL couldn't index the name of its place.
+  assertEquals((await retrier.end(runningJob({ class: "New".repeat(1_000) }), ERROR)).kind, "snooze");
+});
+
 Deno.test("a job that has snoozed doesn't expire while it waits for its next run", async () => {
-  const settings = defaultSettings();
-  const options = {
-    clock: new FakeClock(),
-    settings,
-    registry: new Registry(),
-    hooks: {},
-    log: new KeptLog(),
-    worker: "w",
-  };
   const job = runningJob({ payload: { expires_in: 2, created_at: 1.7e12 } });
-  const end = await new Retrier(options as unknown as ConstructorParameters<typeof Retrier>[0]).end(job, new Snooze(1));
+  const end = await retrierOf().end(job, new Snooze(1));
   assertEquals(end.kind, "snooze");
   assertEquals(isExpired(JSON.parse((end as { payload: string }).payload), Date.now()), false);
 });

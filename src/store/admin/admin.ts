@@ -30,6 +30,8 @@ export interface QueueInfo {
    * without any.
    */
   readonly heldGroups?: number;
+  /** Jobs that wait aside for a worker with their class; absent without any. */
+  readonly aside?: number;
   /** Whether limits or pauses of its groups are stored; absent without any. */
   readonly hasGroupSettings?: boolean;
   /** Its largest groups, if they were requested; absent if it has no jobs in groups. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { asideIn } from "../../job/aside.ts";
 import { parsePayload } from "../../job/job.ts";
 import { mayHaveSteps, readStepHead, type Step } from "../../job/step.ts";
 import type { Entry } from "../port/entries.ts";
@@ -51,7 +52,10 @@ export async function readJobWaits(
     return { runTimes: await readRunTimes(store, stall.class) };
   }
   if (place.in === "queue" && place.group !== undefined) {
-    const [group] = (await store.admin.groups(place.queue, { group: place.group })).groups;
+    const aside = asideIn(place.group);
+    const name = aside === undefined ? place.group : aside.group;
+    if (name === undefined) return {};
+    const [group] = (await store.admin.groups(place.queue, { group: name })).groups;
     return group === undefined ? {} : { group };
   }
   if (place.in !== "scheduled") return {};

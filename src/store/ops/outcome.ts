@@ -22,6 +22,7 @@ export type AttemptEnd =
   | { readonly kind: "discard" }
   | { readonly kind: "retry"; readonly delayMs: number; readonly payload: string }
   | { readonly kind: "snooze"; readonly delayMs: number; readonly payload: string }
+  | { readonly kind: "aside"; readonly class: string; readonly delayMs: number; readonly payload: string }
   | { readonly kind: "bury"; readonly payload: string };
 
 /** The outcome of an attempt. Only a worker that stops releases jobs. */
@@ -69,6 +70,7 @@ export function outcomeOf(token: string, job: Job, end: AttemptEnd, ended: Ended
   if (end.kind === "retry" || end.kind === "snooze") {
     return { kind: end.kind, token, delayMs: end.delayMs, payload: marked(end.payload), ...steps };
   }
+  if (end.kind === "aside") return { ...end, token, payload: marked(end.payload), ...steps };
   const to: JobEnd = end.kind === "bury" ? "dead" : end.kind === "discard" ? "failed" : end.as;
   const batch = memberChange(job, to, ended.nodeResult);
   const parent = parentStep(job, ended);

@@ -6,7 +6,8 @@
  * Turns use start-time fair queueing. Each group has a tag, its virtual time. The group with the lowest tag is next, and each
  * job taken adds 1/weight to its tag. A group that was idle or at its limit continues at the queue's virtual time: it doesn't
  * catch up. The jobs of the queue without a group are one group among the others, with weight 1. The jobs of a priority are
- * stored as a group with a reserved name and a fixed weight, without a limit.
+ * stored as a group with a reserved name and a fixed weight, without a limit. The jobs that wait aside for a worker with their class
+ * (`job/aside.ts`) are stored so, too: such a place has no turns, and only workers with its class take from it.
  *
  * A group with jobs is *ready* (it has room, or that is unknown) or *held* (at its limit, or paused). A held group costs the
  * others nothing. It becomes ready when one of its leases ends, however that happens, or when its period or pause has passed. Slots are

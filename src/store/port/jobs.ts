@@ -131,6 +131,11 @@ export interface TakeRequest {
    * the fairest. A worker that finishes thousands of jobs/s needs fewer changes between groups with more.
    */
   readonly minTurn?: number;
+  /**
+   * The classes that the worker has. Of the jobs that wait aside for a worker with their class, it takes those of these classes,
+   * before the other jobs of a queue. Jobs that aren't aside are taken whatever their class. Absent: all classes.
+   */
+  readonly classes?: readonly string[] | undefined;
 }
 
 /** The maximum of {@linkcode TakeRequest.minTurn}. */
@@ -224,8 +229,12 @@ export interface JobStore {
    */
   rescue(request: RescueRequest): Promise<RescueResult>;
 
-  /** Returns whether a queue that is not paused has jobs. A limit (`limits.ts`) may delay them. */
-  hasQueuedJobs(queues: readonly string[]): Promise<boolean>;
+  /**
+   * Returns whether a queue that is not paused has jobs. A limit (`limits.ts`) may delay them.
+   *
+   * @param classes as {@linkcode TakeRequest.classes}
+   */
+  hasQueuedJobs(queues: readonly string[], classes?: readonly string[]): Promise<boolean>;
 
   /**
    * Returns every entry whose payload has one of these jids: usually one for each, none for a job that has ended or is

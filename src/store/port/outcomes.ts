@@ -15,12 +15,15 @@ import type { NewRecord } from "./results.ts";
  * - `retry`: failed, runs again at `at`; `payload` is what to keep, without `enqueued_at`.
  * - `snooze`: not failed, runs again at `at` (set `scheduled`).
  * - `bury`: failed permanently, to `dead`; `payload` is what to keep.
+ * - `aside`: not run, because the worker lacks its `class`: the job waits in its queue for a worker that has the class, in the order in
+ *   which the jobs of this class were enqueued. It doesn't count as a start of a limit. Where workers of another program also take from
+ *   the queue (Sidekiq's, on Redis), which don't report their classes, it runs again like a `snooze`, with `delayMs` and `payload`.
  * - `release`: not run or not finished: back to the front of its queue. Several outcomes of one call, in the order in which the jobs
  *   were taken, keep that order. `begun`: it has started, so `expires_in` no longer applies to it.
  *
- * With `retry`, `snooze` and `release`, a cancelled job passes to `CANCELLED_WORKER` instead of running again.
+ * With `retry`, `snooze`, `aside` and `release`, a cancelled job passes to `CANCELLED_WORKER` instead of running again.
  *
- * `retry` and `snooze` give the time as `delayMs` from the store's now. The other fields are optional:
+ * `retry`, `snooze` and `aside` give the time as `delayMs` from the store's now. The other fields are optional:
  *
  * - `unlock`: the key of the unique lock to release, if the job `jid` still has it.
  * - `occurrence`: with `ack`, `discard` and `bury`: the job `jid` is no longer the live job of its cron entry.
@@ -44,6 +47,7 @@ export type Outcome =
     | { readonly kind: "retry"; readonly delayMs: number; readonly payload: string }
     | { readonly kind: "snooze"; readonly delayMs: number; readonly payload: string }
     | { readonly kind: "bury"; readonly payload: string }
+    | { readonly kind: "aside"; readonly class: string; readonly delayMs: number; readonly payload: string }
     | { readonly kind: "release"; readonly begun?: boolean }
   );
 

@@ -13,8 +13,8 @@ export type Topic =
   | "due"
   /** A cron entry was announced as changed since the last survey of this connection (`cron.ts`). */
   | "cron"
-  /** One of the queues has work. */
-  | { readonly work: readonly string[] }
+  /** One of the queues has work for a worker with these classes (`TakeRequest.classes`). */
+  | { readonly work: readonly string[]; readonly classes?: readonly string[] | undefined }
   /** A record of the job is kept, by its jid. */
   | { readonly result: string }
   /** The stream of the job has chunks after this number, or has ended. */

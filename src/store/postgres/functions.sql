@@ -75,7 +75,9 @@ BEGIN
     SELECT id INTO found FROM queue_row WHERE name = wanted FOR KEY SHARE;
     IF found IS NOT NULL THEN RETURN found; END IF;
     IF position('|' IN wanted) > 0 THEN above := queue_number(split_part(wanted, '|', 1)); END IF;
-    INSERT INTO queue_row (name, parent) VALUES (wanted, above) ON CONFLICT (name) DO NOTHING;
+    INSERT INTO queue_row (name, parent, state)
+      VALUES (wanted, above, CASE WHEN substr(wanted, position('|' IN wanted), 3) = '||@' THEN 3 ELSE 0 END)
+      ON CONFLICT (name) DO NOTHING;
   END LOOP;
 END $$;
 
@@ -269,12 +271,16 @@ BEGIN
     one AS (SELECT queue, sum(by)::bigint AS by, bool_or(by = 0) AS freed FROM gone GROUP BY queue),
     groups AS (
       UPDATE queue_row SET size = size + one.by,
-        state = CASE WHEN size + one.by <= 0 THEN 0 WHEN state = 2 AND NOT one.freed THEN 2 ELSE 1 END,
+        state = CASE WHEN state = 3 THEN 3 WHEN size + one.by <= 0 THEN 0 WHEN state = 2 AND NOT one.freed THEN 2 ELSE 1 END,
         due_at = CASE WHEN state = 2 AND NOT one.freed AND size + one.by > 0 THEN due_at END,
-        tag = CASE WHEN size + one.by <= 0 OR state = 1 OR state = 2 AND NOT one.freed THEN tag
+        tag = CASE WHEN size + one.by <= 0 OR state IN (1, 3) OR state = 2 AND NOT one.freed THEN tag
           ELSE greatest(tag, (SELECT vtime FROM queue_row AS above WHERE above.id = folded)) END
       FROM one WHERE queue_row.id = one.queue)
     UPDATE queue_row SET grouped = grouped + (SELECT sum(by) FROM one) WHERE id = folded AND EXISTS (SELECT 1 FROM one);
+  -- Places of jobs aside that are empty.
+  DELETE FROM queue_row WHERE id = ANY(ARRAY(
+    SELECT id FROM queue_row WHERE parent = folded AND state = 3 AND size <= 0
+      AND NOT EXISTS (SELECT 1 FROM size_change WHERE size_change.queue = queue_row.id) FOR UPDATE SKIP LOCKED));
   early := early_starts(folded, now);
   IF early <> '{}' THEN
     WITH gone AS (DELETE FROM start WHERE queue = ANY(early) AND at > now RETURNING queue, count)
@@ -380,9 +386,9 @@ BEGIN
 END $$;
 
 -- Leases the oldest jobs of a queue or a group, up to a number of bytes, but one at least. Skips those that another transaction
--- is moving.
+-- is moving. Jobs aside are leased as those of another queue or group, `leased_as`.
 CREATE OR REPLACE FUNCTION take_oldest(from_queue bigint, after bigint, room bigint, number bigint, taken_in bigint, now bigint,
-  max_bytes bigint, of_group integer) RETURNS TABLE (job bigint, payload text, cancelled boolean)
+  max_bytes bigint, of_group integer, leased_as bigint DEFAULT NULL) RETURNS TABLE (job bigint, payload text, cancelled boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
 SET jit = off AS $$
 #variable_conflict use_column
@@ -399,7 +405,7 @@ BEGIN
       SELECT id, payload, batch, sum(octet_length(payload)) OVER (ORDER BY id) AS total
       FROM job WHERE id = ANY(taken) ORDER BY id),
     leased AS (INSERT INTO lease (job, queue, worker_id, take, at, from_group)
-      SELECT id, from_queue, number, taken_in, now, of_group FROM one WHERE total <= max_bytes OR id = taken[1]),
+      SELECT id, coalesce(leased_as, from_queue), number, taken_in, now, of_group FROM one WHERE total <= max_bytes OR id = taken[1]),
     returned AS (INSERT INTO queued (queue, job) SELECT from_queue, id FROM one WHERE total > max_bytes AND id <> taken[1])
     SELECT id, payload, coalesce(
       CASE WHEN position('"unique_until":"start"' IN payload) > 0 THEN unlock_started(payload) END,
@@ -582,14 +588,28 @@ END $$;
 
 -- Waits.
 
+-- Whether the limit of a queue leaves room.
+CREATE OR REPLACE FUNCTION has_room(limited bigint, now bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+  queue record;
+BEGIN
+  SELECT id, most_running, most_starts, starts_per INTO queue FROM queue_row WHERE id = limited;
+  IF queue.most_running IS NOT NULL AND queue.most_running <= (SELECT count(*) FROM lease WHERE lease.queue = queue.id
+    OR from_group > 0 AND (SELECT parent FROM queue_row WHERE id = lease.queue) = queue.id) THEN
+    RETURN false;
+  END IF;
+  RETURN queue.most_starts IS NULL OR queue.most_starts > (SELECT coalesce(sum(count), 0) FROM start
+    WHERE start.queue = queue.id AND at > now - queue.starts_per AND at <= now);
+END $$;
+
 -- Whether a queue has jobs that may be taken.
 CREATE OR REPLACE FUNCTION has_work(wanted text, floor bigint, now bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
 DECLARE
   queue record;
 BEGIN
-  SELECT id, most_running, most_starts, starts_per INTO queue FROM queue_row
-    WHERE name = wanted AND (paused = 0 OR paused_until <= now);
+  SELECT id INTO queue FROM queue_row WHERE name = wanted AND (paused = 0 OR paused_until <= now);
   IF queue.id IS NULL THEN RETURN false; END IF;
   IF NOT EXISTS (SELECT 1 FROM queued WHERE queued.queue = queue.id AND job > floor)
     AND NOT EXISTS (SELECT 1 FROM queue_row WHERE parent = queue.id AND (state = 1 OR due_at <= now))
@@ -597,12 +617,41 @@ BEGIN
     AND early_starts(queue.id, now) = '{}' THEN
     RETURN false;
   END IF;
-  IF queue.most_running IS NOT NULL AND queue.most_running <= (SELECT count(*) FROM lease WHERE lease.queue = queue.id
-    OR from_group > 0 AND (SELECT parent FROM queue_row WHERE id = lease.queue) = queue.id) THEN
+  RETURN has_room(queue.id, now);
+END $$;
+
+-- Whether a queue has jobs aside of these classes that may be taken; null for all classes.
+CREATE OR REPLACE FUNCTION has_aside(wanted text, classes text[], now bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+  above bigint := (SELECT id FROM queue_row WHERE name = wanted AND (paused = 0 OR paused_until <= now));
+  place record;
+  limited record;
+  group_name text;
+  group_id bigint;
+BEGIN
+  IF above IS NULL OR NOT EXISTS (SELECT 1 FROM queue_row WHERE parent = above AND state = 3) OR NOT has_room(above, now) THEN
     RETURN false;
   END IF;
-  RETURN queue.most_starts IS NULL OR queue.most_starts > (SELECT coalesce(sum(count), 0) FROM start
-    WHERE start.queue = queue.id AND at > now - queue.starts_per AND at <= now);
+  FOR place IN SELECT id, substr(name, length(wanted) + 4) AS name FROM queue_row WHERE parent = above AND state = 3 LOOP
+    CONTINUE WHEN classes IS NOT NULL AND split_part(place.name, '|', 1) <> ALL(classes);
+    CONTINUE WHEN NOT EXISTS (SELECT 1 FROM queued WHERE queue = place.id);
+    IF position('|' IN place.name) = 0 THEN RETURN true; END IF;
+    group_name := substr(place.name, position('|' IN place.name) + 1);
+    IF position('%' IN group_name) > 0 THEN
+      group_name := replace(replace(group_name, '%00', chr(1114110) || '0'), '%25', '%');
+    END IF;
+    CONTINUE WHEN EXISTS (SELECT 1 FROM group_pause WHERE queue = above AND name = group_name AND (until IS NULL OR until > now));
+    IF starts_with(group_name, '|') THEN RETURN true; END IF;
+    SELECT most_running, most_starts, starts_per INTO limited FROM group_limit WHERE queue = above AND name IN (group_name, '')
+      AND (until IS NULL OR until > now) AND (most_running IS NOT NULL OR most_starts IS NOT NULL) ORDER BY name DESC LIMIT 1;
+    group_id := (SELECT id FROM queue_row WHERE name = wanted || '|' || group_name);
+    CONTINUE WHEN limited.most_running <= (SELECT count(*) FROM lease WHERE queue = group_id AND from_group = 1);
+    CONTINUE WHEN limited.most_starts <= (SELECT coalesce(sum(count), 0) FROM start
+      WHERE queue = group_id AND at > now - limited.starts_per AND at <= now);
+    RETURN true;
+  END LOOP;
+  RETURN false;
 END $$;
 
 -- Returns those of the topics whose condition holds. The floors are those of queues, as for `take`.
@@ -619,6 +668,9 @@ BEGIN
       OR EXISTS (SELECT 1 FROM member WHERE place = 'retry' AND (known_due IS NULL OR at < known_due))
     WHEN topic = 'cron' THEN (SELECT changes FROM cron_counter) <> known_cron
     WHEN topic LIKE 'work:%' THEN NOT is_paused AND has_work(substr(topic, 6), CASE WHEN all_read THEN -1 ELSE floor END, now)
+    WHEN topic LIKE 'aside:%' THEN NOT is_paused AND EXISTS (
+      SELECT 1 FROM json_to_record(substr(topic, 7)::json) AS one (queues text[], classes text[]), unnest(queues) AS queue
+      WHERE has_aside(queue, classes, now))
     WHEN topic LIKE 'commands:%' THEN EXISTS (SELECT 1 FROM command WHERE worker = substr(topic, 10))
     WHEN topic LIKE 'reply:%' THEN EXISTS (SELECT 1 FROM reply WHERE id = substr(topic, 7) AND expires > now)
     WHEN topic LIKE 'events:%' THEN EXISTS (SELECT 1 FROM event WHERE id IS NULL)
@@ -634,7 +686,9 @@ CREATE OR REPLACE FUNCTION wait_for(ahead bigint, topics text[], floors bigint[]
 BEGIN
   DELETE FROM waiting WHERE until < now_ms(0) - for_ms AND waiter <> who;
   INSERT INTO waiting (topic, waiter, until, due)
+    -- Who waits for jobs aside also waits for their queues.
     SELECT topic, who, now_ms(0) + for_ms, CASE topic WHEN 'due' THEN known_due END FROM unnest(topics) AS topic
+      WHERE topic NOT LIKE 'aside:%'
     ON CONFLICT (topic, waiter) DO UPDATE SET until = excluded.until, due = excluded.due;
   RETURN QUERY SELECT look(ahead, topics, floors, seen, known_due, known_cron);
 END $$;

@@ -35,7 +35,7 @@ const SETTLE_TYPES = [
 ];
 /** Kinds of outcomes as the function names them. */
 const KINDS: Readonly<Record<Outcome["kind"], string>> = {
-  ...{ ack: "a", discard: "d", retry: "t", snooze: "s", bury: "b", release: "" },
+  ...{ ack: "a", discard: "d", retry: "t", snooze: "s", bury: "b", release: "", aside: "" },
 };
 /** A queue with groups or limits is taken from as such for this long, before the function is asked again. */
 const IN_TURN_MS = 1_000;
@@ -161,9 +161,9 @@ export class HotVerbs {
       if (next < queues.length) {
         const taken = leases.reduce((sum, { payload }) => sum + payload.length, 0);
         const rest = { queues: queues.slice(next), limit: limit - leases.length, bytes: MAX_BATCH_BYTES - taken };
-        const { minTurn = 1 } = request;
+        const { minTurn = 1, classes } = request;
         const more = await this.#engine.write((now) =>
-          takeInTurn(this.#runner, { ...rest, worker, minTurn, take: number }, now)
+          takeInTurn(this.#runner, { ...rest, worker, minTurn, classes, take: number }, now)
         );
         leases.push(...more);
       }

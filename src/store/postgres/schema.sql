@@ -68,7 +68,7 @@ CREATE TABLE queue_row (
   most_starts bigint,
   starts_per bigint,
   parent bigint,
-  state smallint NOT NULL DEFAULT 0,
+  state smallint NOT NULL DEFAULT 0, -- 3: of jobs aside
   tag double precision NOT NULL DEFAULT 0,
   due_at bigint,
   vtime double precision NOT NULL DEFAULT 0,

@@ -135,7 +135,7 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
         vacuum.tend();
         return rescue(engine, request);
       },
-      hasQueuedJobs: (names) => engine.read((at) => hasQueuedJobs(names, at)),
+      hasQueuedJobs: (names, classes) => engine.read((at) => hasQueuedJobs(names, classes, at)),
       find: (selection) => entries.find(engine, selection),
       edit: (selection, edit, queue) => editor.edit(engine, selection, edit, queue),
     },

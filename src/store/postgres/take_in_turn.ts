@@ -10,6 +10,7 @@ import { nameOf, splitName } from "../port/groups.ts";
 import type { Lease } from "../port/jobs.ts";
 import { ALL_QUEUES } from "../port/paused_queues.ts";
 import { type Body, lock, query, type Row } from "../sql/body.ts";
+import { type LeaseAside, takeAside } from "../sql/asides.ts";
 import { advance, groupIn } from "../sql/group_rows.ts";
 import * as limits from "../sql/limits.ts";
 import { openQueue } from "../sql/open_queues.ts";
@@ -33,6 +34,7 @@ interface Wanted {
   readonly worker: string;
   readonly minTurn: number;
   readonly take: number;
+  readonly classes: readonly string[] | undefined;
 }
 
 interface QueueName {
@@ -64,9 +66,16 @@ export function* takeInTurn(runner: Runner, wanted: Wanted, now: number): Body<L
     const { id, limit: limited } = open;
     if (limited) yield* limits.settle(limited, now);
     const most = limited ? Math.min(left, yield* limits.room(limited, now)) : left;
-    const count = open.hasGroups
-      ? yield* leaseInTurn(runner, { id, name }, most, take, now)
-      : yield* take.oldest({ id, name }, most, 0);
+    let count = 0;
+    if (open.hasAside) {
+      yield query(`SELECT ${runner.schema}.fold_groups(?1, ?2)`, [id, now]);
+      const lease: LeaseAside = (place, as, room) =>
+        take.oldest({ id: place, name: nameOf(name, as.group) }, room, as.fromGroup, as.id);
+      count = yield* takeAside({ id, name }, wanted.classes, most, now, lease);
+    }
+    count += open.hasGroups
+      ? yield* leaseInTurn(runner, { id, name }, most - count, take, now)
+      : yield* take.oldest({ id, name }, most - count, 0);
     if (limited && count > 0) yield* limits.note(limited, count, now);
   }
   return take.leases;
@@ -86,16 +95,19 @@ class Take {
   constructor(runner: Runner, { bytes, minTurn, take }: Wanted, number: number, now: number) {
     this.bytes = bytes;
     this.minTurn = minTurn;
-    this.#text = `SELECT * FROM ${runner.schema}.take_oldest(?1, -1, ?2, ?3, ?4, ?5, ?6, ?7)`;
+    this.#text = `SELECT * FROM ${runner.schema}.take_oldest(?1, -1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`;
     this.#number = number;
     this.#take = take;
     this.#now = now;
   }
 
-  /** Leases the oldest jobs of a queue or a group. Returns their number. */
-  *oldest({ id, name }: QueueName, most: number, fromGroup: number): Body<number> {
-    if (most < 1) return 0;
-    const rows = yield query(this.#text, [id, most, this.#number, this.#take, this.#now, this.bytes, fromGroup]);
+  /** Leases the oldest jobs of a queue or a group, or as those of another one. Returns their number. */
+  *oldest({ id, name }: QueueName, most: number, fromGroup: number, leasedAs: number | null = null): Body<number> {
+    if (most < 1 || this.bytes <= 0) return 0;
+    const rows = yield query(this.#text, [
+      ...[id, most, this.#number, this.#take, this.#now, this.bytes, fromGroup],
+      leasedAs,
+    ]);
     for (const { job, payload, cancelled } of rows) {
       this.bytes -= (payload as string).length;
       this.leases.push({

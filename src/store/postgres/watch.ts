@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { asideClass } from "../../job/aside.ts";
 import type { Topic } from "../port/watch.ts";
 import type { Value } from "../sql/body.ts";
 import type { Runner } from "./engine.ts";
@@ -15,6 +16,8 @@ import type { Floors } from "./floors.ts";
 import { array } from "./values.ts";
 
 const WORK = "work:";
+/** Before queues and classes (JSON): jobs wait aside there for a worker with one of the classes. */
+const ASIDE = "aside:";
 /** Before a topic: its condition holds, without a look. */
 const READY = "ready:";
 const POLL_MS = 1_000;
@@ -223,7 +226,13 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function topicsOf(topic: Topic): string[] {
   if (typeof topic === "string") return [topic];
-  if ("work" in topic) return topic.work.map((name) => WORK + name);
+  if ("work" in topic) {
+    const { work: queues, classes } = topic;
+    return [
+      ...queues.map((name) => WORK + name),
+      ASIDE + JSON.stringify({ queues, ...(classes && { classes: classes.map(asideClass) }) }),
+    ];
+  }
   if ("result" in topic) return [`result:${topic.result}`];
   if ("events" in topic) return [`events:${topic.events}`];
   if ("stream" in topic) return [`stream:${topic.after}/${topic.stream}`];

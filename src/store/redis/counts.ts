@@ -28,7 +28,7 @@ export async function readStats(
     if (row[2] === "") row[2] = await client.call(["LINDEX", queueKey(row[0]), "-1"]) as string | null;
   }
   const queues = rows
-    .map(([name, size, oldest, paused, held, isSet, ...limit]): QueueInfo => ({
+    .map(([name, size, oldest, paused, held, isSet, aside, ...limit]): QueueInfo => ({
       name,
       size: Math.max(0, size),
       latencyMs: oldest === null ? 0 : Math.max(0, now! - (enqueuedAt(oldest) ?? now!)),
@@ -36,6 +36,7 @@ export async function readStats(
       ...(paused > 0 && { pausedForMs: paused }),
       ...(limit.length > 0 && { limit: limitOf(limit as LimitRow) }),
       ...(held > 0 && { heldGroups: Math.min(held, MAX_HELD) }),
+      ...(aside > 0 && { aside }),
       ...(isSet === 1 && { hasGroupSettings: true }),
     }))
     // A request for `*` asks for the pause of all queues. Without a request, another program has listed a queue of that name.
@@ -90,6 +91,7 @@ type QueueRow = [
   paused: number,
   held: number,
   isSet: 0 | 1,
+  aside: number,
   ...limit: [] | LimitRow,
 ];
 

@@ -196,7 +196,7 @@ export async function readLargest(
 export async function queuedGroups(client: ReconnectingClient, queue: string, max = Infinity): Promise<string[]> {
   const names = new Set<string>();
   // A group may change between ready and held during the scan. The third pass finds it in at least one of them.
-  for (const state of ["ready", "held", "ready"] as const) {
+  for (const state of ["ready", "held", "ready", "aside"] as const) {
     let cursor: string | undefined;
     while (cursor !== "0" && names.size < max) {
       const scan = ["ZSCAN", groupsKey(state, queue), cursor ?? "0", "COUNT", MAX_SCANNED];

@@ -14,7 +14,7 @@ import { promote } from "./promote.ts";
 import { rescue } from "./rescue.ts";
 import { find } from "./search.ts";
 import { settle } from "./settle.ts";
-import { stillLeased, take } from "./take.ts";
+import { packClasses, stillLeased, take } from "./take.ts";
 import type { DueWatch } from "./wait/due_watch.ts";
 
 /** Services shared with other parts. */
@@ -38,8 +38,10 @@ export function jobsPart(context: Context, { dueWatch, book }: JobsServices): Jo
       return result;
     },
     rescue: (request) => rescue(context, request),
-    hasQueuedJobs: async (queues) =>
-      await client.run(SCRIPTS.hasQueuedJobs, { now: offset(), names: [ALL_QUEUES, ...queues] }) === 1,
+    hasQueuedJobs: async (queues, classes) =>
+      await client.run(SCRIPTS.hasQueuedJobs, {
+        ...{ now: offset(), classes: packClasses(classes), names: [ALL_QUEUES, ...queues] },
+      }) === 1,
     find: (selection) => find(client, selection),
     edit: (selection, edit, queue) => editEntries(context, selection, { edit, queue }),
   };

@@ -39,8 +39,11 @@ export function listKey({ queue, group }: { readonly queue: string; readonly gro
   return queueKey(nameOf(queue, group));
 }
 
+/** Ours: the queues in which jobs wait aside, or did (set). */
+const ASIDES = "jobs:asides";
+
 /** Ours: the state of a queue's groups (see `lua/groups.lua`). */
-export function groupsKey(what: "ready" | "held" | "limits" | "paused" | "state", queue: string): string {
+export function groupsKey(what: "ready" | "held" | "aside" | "limits" | "paused" | "state", queue: string): string {
   return `jobs:groups:${what}:${queue}`;
 }
 
@@ -226,6 +229,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   [PAUSED]: "set",
   [PAUSED_UNTIL]: "zset",
   [LIMITS]: "hash",
+  [ASIDES]: "set",
   [PROCESSES]: "set",
   [SETS.scheduled]: "zset",
   [SETS.retry]: "zset",

@@ -19,7 +19,8 @@ export async function rescue(
 ): Promise<RescueResult> {
   const request = { now: offset(), rescuer, limit, maxBytes: MAX_BATCH_BYTES };
   const read = await client.run(SCRIPTS.readOfflineLeases, request);
-  const [waits, more, ...found] = read as [0 | 1, 0 | 1, ...OfflineWorker[]];
+  const [shared, waits, more, ...found] = read as [0 | 1, 0 | 1, 0 | 1, ...OfflineWorker[]];
+  if (shared === 1) await client.run(SCRIPTS.returnAsides, { max: limit });
   const rest = { more: more === 1, waits: waits === 1 };
   if (found.length === 0) return { rescued: 0, doomed: [], offline: [], ...rest };
   const workers: Args[] = [];

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { asideClass } from "../../job/aside.ts";
 import { getField } from "../../job/raw.ts";
 import { MAX_RECORDS } from "../port/results.ts";
 import type { MemberChange } from "../port/batches.ts";
@@ -23,6 +24,7 @@ const KINDS: Readonly<Record<Outcome["kind"], string>> = {
   release: "release",
   retry: "retry",
   snooze: "schedule",
+  aside: "aside",
   bury: "dead",
 };
 
@@ -75,7 +77,7 @@ function pack(outcomes: readonly Outcome[], held: ReadonlySet<string>): Args {
       lists.records.push({ token, jid, ttl, body });
     }
     if (steps && jid !== undefined) {
-      if (kind === "snooze") lists.sleepers.push({ token, jid });
+      if (kind === "snooze" || kind === "aside") lists.sleepers.push({ token, jid });
       // One that dies waits for no signal any more.
       else if (kind === "ack" || kind === "discard" || kind === "bury") {
         lists.stepJobs.push({ token, jid, dies: kind === "bury" });
@@ -127,6 +129,7 @@ function packOutcomes(outcomes: readonly Outcome[], held: ReadonlySet<string>): 
     groups.push({
       kind: canSkipCheck && areHeld(same, held) ? `held ${kind}` : kind,
       tokens: same.map(({ token }) => token),
+      classes: same.flatMap((outcome) => outcome.kind === "aside" ? asideClass(outcome.class) : []),
       delays: same.flatMap((outcome) => "delayMs" in outcome ? Math.round(outcome.delayMs) : []),
       payloads: same.flatMap((outcome) => "payload" in outcome ? payloadFor(outcome) : []),
     });

@@ -49,7 +49,7 @@ export function redisStore(context: Context, close: () => Promise<void>): Store 
   const wait = (topic: Topic, stop: AbortSignal): Promise<void> => {
     if (topic === "due") return dueWatch.wait(stop);
     if (topic === "cron") return cron.wait(stop);
-    if ("work" in topic) return queueWatch.wait(topic.work, stop);
+    if ("work" in topic) return queueWatch.wait(topic, stop);
     if ("result" in topic) return results.wait(topic.result, stop);
     if ("events" in topic) {
       return events.wait("more", async () => await lastId(context) > topic.events, stop);

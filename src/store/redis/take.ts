@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { asideClass } from "../../job/aside.ts";
 import { MAX_BATCH_BYTES } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
@@ -50,6 +51,7 @@ async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest)
     worker,
     id: names.name,
     ...bounds,
+    classes: packClasses(request.classes),
     lost: names.lost,
     queues,
   };
@@ -62,6 +64,11 @@ async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest)
     book.failTake(worker, names, isOutcomeUnknown(error));
     throw error;
   }
+}
+
+/** Returns classes as scripts take them. */
+export function packClasses(classes: readonly string[] | undefined): string {
+  return classes === undefined ? "" : JSON.stringify(classes.map(asideClass));
 }
 
 /** Returns leases to their queues that Redis has for this worker, but the book doesn't, and drops those that only the book has. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { asideIn } from "../../job/aside.ts";
 import { PRIORITY_WEIGHTS, priorityIn } from "../../job/priority.ts";
 import { type GroupLimit, nameOf } from "../port/groups.ts";
 import type { LimitInfo, QueueLimit } from "../port/limits.ts";
@@ -62,6 +63,7 @@ export function* hasLimits(queue: number): Body<boolean> {
 export function* limitOf(queue: number | undefined, group: string, now: number): Body<AppliedLimit> {
   const priority = priorityIn(group);
   if (priority !== undefined) return { weight: PRIORITY_WEIGHTS[priority], isOwn: false };
+  if (asideIn(group) !== undefined) return { weight: 1, isOwn: false };
   if (queue === undefined) return { weight: 1, isOwn: false };
   const rows = (yield query(
     `SELECT * FROM group_limit WHERE queue = ?1 AND name IN (?2, '') AND (until IS NULL OR until > ?3)
@@ -115,6 +117,15 @@ export function* note({ queue, starts }: Limited, count: number, now: number): B
   if (starts === undefined) return;
   yield query("DELETE FROM start WHERE queue = ?1 AND at <= ?2", [queue, now - starts.perMs]);
   yield* add(queue, count, now);
+}
+
+/** Takes back the start of a job that a worker took at this time and didn't run. */
+export function* takeBack(queue: number, takenAt: number): Body<void> {
+  yield query(
+    `UPDATE start SET count = count - 1
+     WHERE queue = ?1 AND at = (SELECT max(at) FROM start WHERE queue = ?1 AND at <= ?2 AND count > 0)`,
+    [queue, takenAt],
+  );
 }
 
 /** Returns the limit, and how much of it is used. */

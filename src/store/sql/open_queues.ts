@@ -4,6 +4,7 @@
  * @module
  */
 import { ALL_QUEUES } from "../port/paused_queues.ts";
+import { countOthersAside } from "./asides.ts";
 import { type Body, query } from "./body.ts";
 import * as limits from "./limits.ts";
 
@@ -17,11 +18,14 @@ export interface OpenQueue {
   readonly hasGroups: boolean;
   /** Whether it has jobs without a group. */
   readonly hasUngrouped: boolean;
+  /** Whether it has jobs that wait aside. */
+  readonly hasAside: boolean;
 }
 
 /** A constant: a text that is put together at each call takes longer to find among the prepared statements than to execute. */
 const OPEN_QUEUE = `SELECT ${limits.LIMIT_COLUMNS}, size, grouped,
-    CASE WHEN EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id) THEN 1 ELSE 0 END AS has_groups
+    CASE WHEN EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id) THEN 1 ELSE 0 END AS has_groups,
+    CASE WHEN EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state = 3) THEN 1 ELSE 0 END AS has_aside
   FROM queue
   WHERE name = ?1 AND (paused = 0 OR paused_until <= ?2) AND (size > 0 OR grouped > 0)`;
 
@@ -34,6 +38,7 @@ export function* openQueue(name: string, now: number): Body<OpenQueue | undefine
     grouped: Number(row.grouped),
     hasGroups: row.has_groups === 1,
     hasUngrouped: Number(row.size) > 0,
+    hasAside: row.has_aside === 1,
   };
 }
 
@@ -44,13 +49,20 @@ export function* areAllPaused(now: number): Body<boolean> {
 }
 
 /** See `JobStore.hasQueuedJobs`. */
-export function* hasQueuedJobs(names: readonly string[], now: number): Body<boolean> {
+export function* hasQueuedJobs(
+  names: readonly string[],
+  classes: readonly string[] | undefined,
+  now: number,
+): Body<boolean> {
   if (yield* areAllPaused(now)) return false;
   for (const name of names) {
     const open = yield* openQueue(name, now);
     if (open === undefined) continue;
-    if (open.hasUngrouped || !(yield* limits.hasPauses(open.id, now))) return true;
-    if ((yield* limits.pausedJobs({ id: open.id, name }, now)) < open.grouped) return true;
+    if (open.hasUngrouped) return true;
+    const queue = { id: open.id, name };
+    const aside = open.hasAside ? yield* countOthersAside(queue, classes, now) : 0;
+    const paused = (yield* limits.hasPauses(open.id, now)) ? yield* limits.pausedJobs(queue, now) : 0;
+    if (paused + aside < open.grouped) return true;
   }
   return false;
 }

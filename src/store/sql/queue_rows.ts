@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { ASIDE_MARK } from "../../job/aside.ts";
 import { splitName } from "../port/groups.ts";
 import { type Body, type Engine, query } from "./body.ts";
 
@@ -14,8 +15,8 @@ export function* idOf(name: string): Body<number> {
   const parent = group === undefined ? null : yield* idOf(queue);
   // Another transaction may have created it.
   const [created] = yield query(
-    "INSERT INTO queue (name, parent) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id",
-    [name, parent],
+    "INSERT INTO queue (name, parent, state) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id",
+    [name, parent, group?.startsWith(ASIDE_MARK) ? 3 : 0],
   );
   return Number(created!.id);
 }

@@ -5,12 +5,16 @@
  */
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
+import { putAside, queuesOf } from "./asides.ts";
 import { type Body, type Engine, type LeaseParts, lock, query } from "./body.ts";
 import { inParts } from "./in_parts.ts";
 import { JobEnds, trimDead } from "./job_ends.ts";
 import * as jobRows from "./job_rows.ts";
 import * as leases from "./leases.ts";
 import { sleepLock, takeWake } from "./step_rows.ts";
+
+/** Kinds of outcomes of jobs that run again. */
+const RUNS_AGAIN: ReadonlySet<Outcome["kind"]> = new Set(["release", "retry", "snooze", "aside"]);
 
 /** See `JobStore.settle`. */
 export function* settle(
@@ -20,12 +24,14 @@ export function* settle(
   now: number,
 ): Body<SettleResult> {
   const tokens = outcomes.map((outcome) => leases.parseToken(outcome.token));
-  const sleeps: string[] = [];
+  const locks: string[] = [];
   for (const { kind, steps, jid, parent } of outcomes) {
-    if (kind === "snooze" && steps && jid !== undefined) sleeps.push(sleepLock(jid));
-    if (parent !== undefined) sleeps.push(sleepLock(parent.jid));
+    if (kind === "snooze" && steps && jid !== undefined) locks.push(sleepLock(jid));
+    if (parent !== undefined) locks.push(sleepLock(parent.jid));
   }
-  if (sleeps.length > 0) yield lock(...sleeps);
+  const asides = outcomes.flatMap(({ kind }, i) => kind === "aside" ? tokens[i]?.job ?? [] : []);
+  if (asides.length > 0) { for (const queue of yield* queuesOf(asides)) locks.push(`queue:${queue}`); }
+  if (locks.length > 0) yield lock(...locks);
   const held = yield* engine.holdLeases(worker, tokens);
   const { ended, others, lost } = sort(outcomes, tokens, held);
   const ends = new JobEnds(engine);
@@ -34,12 +40,12 @@ export function* settle(
   let failed = 0;
   let buried = 0;
   for (const [token, outcome] of others) {
-    const runsAgain = outcome.kind === "release" || outcome.kind === "retry" || outcome.kind === "snooze";
+    const runsAgain = RUNS_AGAIN.has(outcome.kind);
     if (runsAgain && (yield* leases.keepCancelled("job = ?1", token.job))) continue;
     ended.push(token.job);
     if (outcome.kind !== "ack" && outcome.kind !== "discard") yield* move(engine, outcome, token.job, now);
     yield* ends.noteOutcome(token.job, outcome, now);
-    if (outcome.kind !== "snooze" && outcome.kind !== "release") finished++;
+    if (outcome.kind === "retry" || !runsAgain) finished++;
     if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
     if (outcome.kind === "bury") buried++;
   }
@@ -94,6 +100,7 @@ function* move(
   job: number,
   now: number,
 ): Body<void> {
+  if (outcome.kind === "aside") return yield* putAside(engine, job, outcome.class);
   if (outcome.kind === "release") {
     const [lease] = yield query("SELECT queue FROM lease WHERE job = ?1", [job]);
     return yield* leases.returnLease(engine, Number(lease!.queue), job, outcome.begun === true);

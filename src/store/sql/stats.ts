@@ -27,6 +27,7 @@ const QUEUES = `SELECT ${LIMIT_COLUMNS}, name, paused, paused_until AS until, si
   )) AS oldest,
   (SELECT count(*) FROM (
     SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state = 2 LIMIT ${MAX_HELD}) AS ones) AS held,
+  (SELECT sum(size) FROM queue AS one WHERE one.parent = queue.id AND one.state = 3) AS aside,
   CASE WHEN EXISTS (SELECT 1 FROM group_limit WHERE group_limit.queue = queue.id) OR
     EXISTS (SELECT 1 FROM group_pause WHERE group_pause.queue = queue.id) THEN 1 ELSE 0 END AS has_settings
   FROM queue WHERE parent IS NULL`;
@@ -88,6 +89,7 @@ function* queueIn(row: Row, now: number): Body<QueueInfo> {
     ...(isPaused && until !== null && { pausedForMs: Number(until) - now }),
     ...(limited && { limit: yield* limits.info(limited, now) }),
     ...(Number(row.held) > 0 && { heldGroups: Number(row.held) }),
+    ...(Number(row.aside ?? 0) > 0 && { aside: Number(row.aside) }),
     ...(row.has_settings === 1 && { hasGroupSettings: true }),
   };
 }

@@ -83,7 +83,7 @@ CREATE TABLE queue (
   most_starts INTEGER, -- in any starts_per ms
   starts_per INTEGER,
   parent INTEGER,
-  state INTEGER NOT NULL DEFAULT 0, -- group: 0 without jobs, 1 ready, 2 held
+  state INTEGER NOT NULL DEFAULT 0, -- group: 0 without jobs, 1 ready, 2 held; 3 jobs aside: see job/aside.ts
   tag REAL NOT NULL DEFAULT 0, -- group: the virtual time of its next turn; queue: that of its jobs without a group
   due_at INTEGER, -- held group: when it becomes ready without another event; null: when one of its leases ends
   vtime REAL NOT NULL DEFAULT 0, -- queue: its virtual time
@@ -99,7 +99,8 @@ CREATE TRIGGER group_size AFTER UPDATE OF size ON queue WHEN NEW.parent IS NOT N
   UPDATE queue SET grouped = grouped + NEW.size - OLD.size WHERE id = NEW.parent;
   UPDATE queue SET state = 1, tag = max(tag, (SELECT vtime FROM queue WHERE id = NEW.parent))
     WHERE id = NEW.id AND state = 0 AND NEW.size > 0;
-  UPDATE queue SET state = 0, due_at = NULL WHERE id = NEW.id AND NEW.size = 0;
+  UPDATE queue SET state = 0, due_at = NULL WHERE id = NEW.id AND NEW.size = 0 AND state <> 3;
+  DELETE FROM queue WHERE id = NEW.id AND NEW.size = 0 AND state = 3;
 END;
 
 -- The end of a lease makes its group ready. If the group is still at its limit, its next turn holds it again. A lease looks for

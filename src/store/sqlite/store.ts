@@ -92,7 +92,7 @@ export function sqliteStore(url: string, context: Context): Store {
     if (!("work" in topic)) return runNow(hasMail(topic, now()), sql);
     // Mostly none of them has jobs: one statement finds that.
     if (topic.work.length > 1 && !haveJobs(context, topic.work)) return false;
-    const looks = topic.work.map((name) => takes.hasWork(context, name));
+    const looks = topic.work.map((name) => takes.hasWork(context, name, topic.classes));
     return looks.includes(true) || (looks.includes("soon") && "soon");
   };
 
@@ -109,7 +109,7 @@ export function sqliteStore(url: string, context: Context): Store {
         while (await engine.read(hasNoted) && await engine.write(removeNoted, { rows: MAX_REMOVED }));
         return await rescue(engine, request);
       },
-      hasQueuedJobs: (names) => engine.read((at) => hasQueuedJobs(names, at)),
+      hasQueuedJobs: (names, classes) => engine.read((at) => hasQueuedJobs(names, classes, at)),
       find: (selection) => entries.find(engine, selection),
       edit: (selection, edit, queue) => editor.edit(engine, selection, edit, queue),
     },

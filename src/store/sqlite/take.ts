@@ -6,7 +6,8 @@
 import { BATCH_FIELD, batchIn } from "../../job/batch.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import type { Lease, TakeRequest } from "../port/jobs.ts";
-import { runNow } from "../sql/body.ts";
+import { asideIsReadyIn, type LeaseAside, takeAside } from "../sql/asides.ts";
+import { direct, runNow } from "../sql/body.ts";
 import { advance } from "../sql/group_rows.ts";
 import { numberOf } from "../sql/leases.ts";
 import * as limits from "../sql/limits.ts";
@@ -36,7 +37,7 @@ interface Take {
 }
 
 /** See `JobStore.take`. No reply can be lost: the store is in this process. */
-export function take(context: Context, { queues, limit, worker, minTurn = 1 }: TakeRequest): Promise<Lease[]> {
+export function take(context: Context, { queues, limit, worker, minTurn = 1, classes }: TakeRequest): Promise<Lease[]> {
   if (limit < 1) return Promise.resolve([]);
   return context.commit.run(() => {
     const { sql } = context;
@@ -51,9 +52,10 @@ export function take(context: Context, { queues, limit, worker, minTurn = 1 }: T
       const { id, limit: limited } = open;
       if (limited) runNow(limits.settle(limited, now), sql);
       const most = limited ? Math.min(left, runNow(limits.room(limited, now), sql)) : left;
-      const count = open.hasGroups
-        ? leaseInTurn(context, { id, name }, most, take)
-        : leaseOldest(context, { id, name }, most, take);
+      let count = open.hasAside ? leaseAside(context, { id, name }, classes, most, take) : 0;
+      count += open.hasGroups
+        ? leaseInTurn(context, { id, name }, most - count, take)
+        : leaseOldest(context, { id, name }, most - count, take);
       if (limited && count > 0) runNow(limits.note(limited, count, now), sql);
     }
     return take.leases;
@@ -61,14 +63,45 @@ export function take(context: Context, { queues, limit, worker, minTurn = 1 }: T
 }
 
 /** Returns whether a queue has jobs that may be taken; "soon" if one may be taken within {@linkcode SOON_MS}. */
-export function hasWork(context: Context, name: string): boolean | "soon" {
+export function hasWork(context: Context, name: string, classes?: readonly string[]): boolean | "soon" {
   const { sql, now } = context;
   const open = runNow(openQueue(name, now()), sql);
   if (open === undefined || runNow(areAllPaused(now()), sql)) return false;
   const opensInMs = open.limit === undefined ? 0 : runNow(limits.opensIn(open.limit, now()), sql);
-  const readyInMs = open.grouped > 0 && !open.hasUngrouped ? groups.readyIn(context, open.id) : 0;
+  let readyInMs = open.grouped > 0 && !open.hasUngrouped ? groups.readyIn(context, open.id) : 0;
+  if (readyInMs !== 0 && open.hasAside) {
+    const asideInMs = runNow(asideIsReadyIn({ id: open.id, name }, classes, now()), sql);
+    if (asideInMs !== undefined) readyInMs = Math.min(readyInMs ?? Infinity, asideInMs);
+  }
   const inMs = opensInMs === undefined || readyInMs === undefined ? undefined : Math.max(opensInMs, readyInMs);
   return inMs === 0 || inMs !== undefined && inMs <= SOON_MS && "soon";
+}
+
+/** Leases jobs of a queue that wait aside for these classes. Returns their number. */
+function leaseAside(
+  context: Context,
+  queue: QueueName,
+  classes: readonly string[] | undefined,
+  most: number,
+  take: Take,
+): number {
+  const { sql, now } = context;
+  const lease: LeaseAside = (place, { id, group, fromGroup }, room) =>
+    direct(() => {
+      if (take.budget.isSpent) return 0;
+      const rows = readOldest(context, place, { limit: room, budget: take.budget });
+      if (rows.length === 0) return 0;
+      const [last] = rows.at(-1)!;
+      sql(
+        `INSERT INTO lease (job, queue, worker_id, take, at, from_group)
+         SELECT job, ?, ?, ?, ?, ? FROM queued WHERE queue = ? AND job <= ?`,
+      ).run(id, runNow(numberOf(take.worker), sql), take.number, now(), fromGroup, place, last);
+      sql("DELETE FROM queued WHERE queue = ? AND job <= ?").run(place, last);
+      runNow(grow(place, -rows.length), sql);
+      addLeases(context, rows, { queue: queue.name, ...(group !== undefined && { group }) }, take);
+      return rows.length;
+    });
+  return runNow(takeAside(queue, classes, most, now(), lease), sql);
 }
 
 /** Leases the oldest jobs of a queue, without those of its groups. Returns their number. */

@@ -5,7 +5,7 @@
  */
 import type { Context, Hono } from "hono";
 import { formatDuration } from "../../job/duration.ts";
-import { priorityIn } from "../../job/priority.ts";
+import { isGroup } from "../../job/group.ts";
 import { limitGroup, pauseGroup, resumeGroup } from "../../operator/actions/queues.ts";
 import { textsInput } from "../../operator/shapes/shape.ts";
 import { type GroupInfo, MAX_WEIGHT } from "../../store/port/groups.ts";
@@ -131,9 +131,7 @@ function GroupPageView({ view, queue, group, list, refused }: {
           />
         )}
       </div>
-      {mayAct(view, { queue }) && priorityIn(group.name) === undefined && (
-        <LimitForm {...{ view, queue, group, refused }} />
-      )}
+      {mayAct(view, { queue }) && isGroup(group.name) && <LimitForm {...{ view, queue, group, refused }} />}
       <JobListView view={view} list={list} nothing={<Empty title="No queued jobs in this group." />} />
     </Layout>
   );

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
-import { priorityIn } from "../../job/priority.ts";
+import { isStoredGroup } from "../../job/aside.ts";
+import { GROUP_NAME_EXPECTED } from "../../job/group.ts";
 import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
 import type { Place } from "../../store/port/entries.ts";
 import { readPlace } from "../../store/ops/job_sets.ts";
@@ -40,13 +40,13 @@ export function checkQueue(name: string): string {
 }
 
 /**
- * Returns the name of a group, or of that of a priority.
+ * Returns the name of a group, or of that of a priority or of jobs aside.
  *
  * @throws {HttpError} if it is invalid
  */
 export function checkGroup(name: string): string {
-  if (isGroup(name as unknown) || priorityIn(name) !== undefined) return name;
-  const shown = name.slice(0, 80);
+  if (isStoredGroup(name)) return name;
+  const shown = String(name).slice(0, 80);
   throw new HttpError(400, `Invalid group "${shown}"; expected ${GROUP_NAME_EXPECTED}`, "group");
 }
 

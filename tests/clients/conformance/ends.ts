@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { asideIn } from "../../../src/job/aside.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Case } from "./scene.ts";
 
@@ -160,12 +161,16 @@ export const ends: readonly Case[] = [
     },
   },
   {
-    does: "leaves a job of another class in its queue to a worker that has it",
+    does: "puts a job of another class aside in its queue",
     shared: true,
     async run(scene) {
       const jid = await scene.push([], { class: "Nothing" });
       const { jobs } = scene.bench.store;
-      await scene.bench.until(async () => (await jobs.find([jid]))[0]?.place.in === "scheduled", "it waits");
+      const isAside = async () => {
+        const place = (await jobs.find([jid]))[0]?.place;
+        return place?.in === "queue" && asideIn(place.group ?? "")?.class === "Nothing";
+      };
+      await scene.bench.until(isAside, "it waits aside");
     },
   },
   {

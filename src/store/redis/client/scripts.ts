@@ -16,6 +16,7 @@
 import { createHash } from "node:crypto";
 import type { Arg } from "./encode.ts";
 import { type Args, type Head, pack, parseHead, variablesOf } from "./script_head.ts";
+import asides from "../lua/asides.lua" with { type: "text" };
 import batches from "../lua/batches.lua" with { type: "text" };
 import classes from "../lua/classes.lua" with { type: "text" };
 import cron from "../lua/cron.lua" with { type: "text" };
@@ -121,6 +122,7 @@ function scripts<Name extends string>(file: string, ...names: readonly Name[]): 
 }
 
 export const SCRIPTS = {
+  ...scripts(asides, "returnAsides"),
   ...scripts(
     batches,
     "batchAdmit",

@@ -252,7 +252,7 @@ for _, worker in ipairs(call('ZRANGE', 'jobs:workers', 0, -1)) do
 end
 for _, queue in ipairs(call('SMEMBERS', 'queues')) do
   addList(queue)
-  for _, state in ipairs({ 'ready', 'held' }) do
+  for _, state in ipairs({ 'ready', 'held', 'aside' }) do
     local set = 'jobs:groups:' .. state .. ':' .. queue
     -- Each has a job.
     local groups = left > 0 and redis.pcall('ZRANGE', set, 0, left) or {}

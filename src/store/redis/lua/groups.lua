@@ -1,4 +1,4 @@
---- part groups
+--- part groups: asides
 -- Groups of queues, see port/groups.ts. The jobs of a group are in a separate list, queue:QUEUE|GROUP, with the keys
 --   jobs:groups:ready:QUEUE   group → tag, the virtual time of its next turn, for those with jobs (sorted set)
 --   jobs:groups:held:QUEUE    the same for groups at their limit
@@ -7,6 +7,7 @@
 --   jobs:groups:state:QUEUE   v: the queue's virtual time, u: the tag of its jobs without a group, size: jobs in groups (hash)
 --   jobs:groups:limits:QUEUE  group ("": each group) → "RUNNING STARTS PER_MS WEIGHT UNTIL_MS", 0 for none (hash)
 --   jobs:groups:paused:QUEUE  paused group → ms at which its pause ends, 0: it has no end (hash)
+--   jobs:groups:aside:QUEUE   places of jobs aside: see asides.lua
 -- A queue with jobs in groups, or with limits or pauses of groups, has a "g" at the end of its text in jobs:limits. `take`
 -- reads that text anyway, so a queue without groups costs nothing.
 
@@ -21,7 +22,7 @@ local function checkGroups(queue)
   checked[queue] = true
   local call = redis.call
   call('HLEN', 'jobs:limits')
-  for _, kind in ipairs({ 'ready:', 'held:', 'due:', 'idle:' }) do call('ZCARD', 'jobs:groups:' .. kind .. queue) end
+  for _, kind in ipairs({ 'ready:', 'held:', 'due:', 'idle:', 'aside:' }) do call('ZCARD', 'jobs:groups:' .. kind .. queue) end
   local size = call('HGET', 'jobs:groups:state:' .. queue, 'size')
   if size and not string.find(size, '^%-?%d+$') then error('size of jobs:groups:state:' .. queue .. ' is not a number') end
 end
@@ -45,7 +46,9 @@ end
 -- wait, a group that has had more than its share keeps its tag: it would go first each time that it gets a job.
 local function endTurns(queue)
   local call = redis.call
-  if call('EXISTS', 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue) > 0 then return false end
+  if call('EXISTS', 'jobs:groups:ready:' .. queue, 'jobs:groups:held:' .. queue, 'jobs:groups:aside:' .. queue) > 0 then
+    return false
+  end
   if call('EXISTS', 'jobs:groups:idle:' .. queue) == 1 and call('EXISTS', 'queue:' .. queue) == 1 then return false end
   call('DEL', 'jobs:groups:state:' .. queue, 'jobs:groups:idle:' .. queue, 'jobs:groups:due:' .. queue)
   if call('EXISTS', 'jobs:groups:limits:' .. queue, 'jobs:groups:paused:' .. queue) > 0 then return true end
@@ -116,12 +119,13 @@ local function notePushes(counts)
     if string.find(name, '|', 1, true) then queue, group = groupIn(name) end
     local found = queues[queue or name]
     if not found then
-      found = { size = 0, groups = {} }
+      found = { size = 0, groups = {}, asides = {} }
       queues[queue or name] = found
     end
     if queue and count > 0 then
       found.size = found.size + count
-      found.groups[#found.groups + 1] = group
+      local kind = isAside(group) and 'asides' or 'groups'
+      found[kind][#found[kind] + 1] = group
     end
   end
   for queue, found in pairs(queues) do
@@ -129,6 +133,11 @@ local function notePushes(counts)
     if found.size > 0 then
       if call('HINCRBY', 'jobs:groups:state:' .. queue, 'size', found.size) == found.size then markGrouped(queue) end
       wakeIdle(queue, found.groups)
+      for _, place in ipairs(found.asides) do call('ZADD', 'jobs:groups:aside:' .. queue, 'NX', 0, place) end
+      if #found.asides > 0 then
+        call('SADD', 'jobs:asides', queue)
+        redis.pcall('PUBLISH', 'jobs:wake', 'groups')
+      end
     end
   end
 end
@@ -143,7 +152,8 @@ local function noteRemoval(name, count)
   if not queue or count == 0 then return end
   call('HINCRBY', 'jobs:groups:state:' .. queue, 'size', -count)
   if call('EXISTS', 'queue:' .. name) == 1 then return end
-  for _, kind in ipairs({ 'ready:', 'held:', 'due:' }) do call('ZREM', 'jobs:groups:' .. kind .. queue, group) end
+  for _, kind in ipairs({ 'ready:', 'held:', 'due:', 'aside:' }) do call('ZREM', 'jobs:groups:' .. kind .. queue, group) end
+  if isAside(group) and call('EXISTS', 'jobs:groups:aside:' .. queue) == 0 then call('SREM', 'jobs:asides', queue) end
   endTurns(queue)
 end
 

@@ -115,7 +115,7 @@ local function earlyStarts(queue, now)
   return early
 end
 
---- part groupLimits: limits
+--- part groupLimits: limits asides
 -- Limits of groups.
 
 -- The jobs of a priority are stored as a group without a limit: see src/job/priority.ts.
@@ -125,6 +125,7 @@ local PRIORITIES = { [HIGH] = 10, ['|low'] = 0.1 }
 -- Returns the limit of a group: its separate one until that ends, else the limit of each group; nil if the queue has none. A group
 -- with just a separate weight shares the limit of each group.
 local function groupLimitOf(queue, group, now)
+  if isAside(group) then return nil end
   if PRIORITIES[group] then
     return { running = 0, starts = 0, per = 0, till = 0, isOwn = false, weight = PRIORITIES[group] }
   end
@@ -213,9 +214,10 @@ else
 end
 return call('EXISTS', key)
 
---- script readBlockedQueues(; now, names[]) no-writes: limits pauses
+--- script readBlockedQueues(; now, classes, names[]) no-writes: limits pauses asides asideRoom
 -- Reads which queues can give no jobs now because they are paused or at their limit.
 --
+-- classes  of the worker (JSON), "" for all
 -- names    of queues; the first one stands for all queues
 -- Result   per queue without the first: 0 if it is open, -1 if it is closed for an unknown time, else ms until it opens;
 --          per queue ms until a group may have work: 0 now, -1 if no group has jobs
@@ -243,6 +245,14 @@ for i = 2, #names do
       local due = redis.call('ZRANGE', 'jobs:groups:due:' .. names[i], 0, 0, 'WITHSCORES')
       groups[i - 1] = due[2] and math.max(0, due[2] - now) or 1000
       if due[2] and #earlyStarts(names[i], now) > 0 then groups[i - 1] = 0 end
+      for _, place in ipairs(asidesOf(names[i], classes)) do
+        local fine, room, opens = pcall(asideRoomIn, names[i], place, now)
+        if not fine or room > 0 then
+          groups[i - 1] = 0
+        elseif opens > 0 then
+          groups[i - 1] = math.min(groups[i - 1], opens)
+        end
+      end
     end
   end
 end

@@ -78,9 +78,10 @@ if call('LLEN', 'queue:' .. name) > 0 or pausedOf(now, { name })[1] ~= 0 then re
 if call('HEXISTS', 'jobs:limits', name) == 1 then return 0 end
 return call('SREM', 'queues', name)
 
---- script hasQueuedJobs(; now, names[]) no-writes: pauses
+--- script hasQueuedJobs(; now, classes, names[]) no-writes: pauses asides
 -- Returns whether a queue that isn't paused has jobs outside of paused groups.
 --
+-- classes  of the worker (JSON), "" for all
 -- names    of queues; the first one stands for all queues
 -- Result   1 or 0
 -- O(Q + P) for Q queues and their P paused groups
@@ -97,6 +98,13 @@ for i = 2, #names do
       if groupPausedFor(now, names[i], group) ~= 0 then
         inGroups = inGroups - redis.call('LLEN', 'queue:' .. names[i] .. '|' .. group)
       end
+    end
+    local mine = {}
+    for _, place in ipairs(asidesOf(names[i], classes)) do
+      mine[place.name] = not place.group or groupPausedFor(now, names[i], place.group) == 0
+    end
+    for _, place in ipairs(redis.call('ZRANGE', 'jobs:groups:aside:' .. names[i], 0, -1)) do
+      if not mine[place] then inGroups = inGroups - redis.call('LLEN', 'queue:' .. names[i] .. '|' .. place) end
     end
     if inGroups > 0 then return 1 end
   end

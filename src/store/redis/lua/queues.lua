@@ -2,7 +2,7 @@
 -- The rows of queues. A row has: name; size (-1: its key has another type); oldest payload (false: the queue is
 -- empty, or the payload is huge and has no time at its ends; "": the payload is large, and the caller must read it); paused
 -- (0 no, -1 until it is resumed, else the remaining ms); number of held groups; 1 if limits or pauses of its groups are stored,
--- else 0. With a limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
+-- else 0; number of jobs aside. With a limit also: the limit, ms until a job may be taken (-1: when one ends), running, started.
 
 -- Returns the oldest payload of a list, and its bytes. Reduces a large one to its enqueue time, its last field unless another
 -- program wrote it. In a payload of more than 1 MiB only the ends are searched. A nested field may be taken for it there, but
@@ -28,7 +28,7 @@ local MAX_GROUPS_READ, MAX_GROUP_BYTES_READ = 1000, 1048576
 local function oldestOf(name, head, max, budget)
   if head == '' then return head end
   local oldest, first = head, head and enqueuedAt(head)
-  for _, state in ipairs({ 'held', 'ready' }) do
+  for _, state in ipairs({ 'held', 'aside', 'ready' }) do
     for _, group in ipairs(redis.call('ZRANGE', 'jobs:groups:' .. state .. ':' .. name, 0, max - 1)) do
       if budget.bytes <= 0 then return oldest end
       local payload, bytes = headOf('queue:' .. name .. '|' .. group)
@@ -62,11 +62,16 @@ local function rowsOf(now, names)
       held = redis.call('ZCARD', 'jobs:groups:held:' .. name)
       isSet = redis.call('EXISTS', 'jobs:groups:limits:' .. name, 'jobs:groups:paused:' .. name) > 0 and 1 or 0
     end
-    local row = { name, isList and size or -1, head, paused[i], held, isSet }
+    local aside = 0
+    for _, place in ipairs(limits[i] and redis.pcall('ZRANGE', 'jobs:groups:aside:' .. name, 0, -1) or {}) do
+      local length = redis.pcall('LLEN', key .. '|' .. place)
+      aside = aside + (type(length) == 'number' and length or 0)
+    end
+    local row = { name, isList and size or -1, head, paused[i], held, isSet, aside }
     local limit = limitIn(limits[i])
     if limit then
       local fine, _, opens, running, started = pcall(roomIn, name, limit, now)
-      if fine then row[7], row[8], row[9], row[10] = limits[i], opens, running, started end
+      if fine then row[8], row[9], row[10], row[11] = limits[i], opens, running, started end
     end
     rows[i] = row
   end

@@ -17,11 +17,12 @@ local function offlineFor(rescuer, now)
   end
 end
 
---- script readOfflineLeases(; now, rescuer, limit, maxBytes) no-writes: offline
+--- script readOfflineLeases(; now, rescuer, limit, maxBytes) no-writes: offline sidekiq
 -- Reads the leases of offline workers, youngest first: up to the limits of number and bytes, but at least one.
 --
 -- rescuer  ID of the worker that rescues
--- Result   1 if workers with leases are past their timeout but may be alive, else 0;
+-- Result   1 if jobs wait aside in a queue from which Sidekiq takes, too, else 0;
+--          1 if workers with leases are past their timeout but may be alive, else 0;
 --          1 if offline workers have more leases than this result, else 0;
 --          then per offline worker, also without leases: worker ID, how it ended (""), 1 if no job started since its last
 --            suspect, else 0, number of its suspects that have a lease, their tokens,
@@ -79,7 +80,11 @@ for w = 1, #workers, 2 do
     result[#result + 1] = leases
   end
 end
-return { waits, more, unpack(result) }
+local shared, known = 0, {}
+for _, queue in ipairs(redis.pcall('SMEMBERS', 'jobs:asides')) do
+  if isSharedWithSidekiq(queue, known) then shared = 1 end
+end
+return { shared, waits, more, unpack(result) }
 
 --- script rescue(; now, rescuer, workers[worker, suspects, leases[token, payload]]) allow-oom: job replace returnLease offline events declared
 -- Returns leases of offline workers to the front of their queues. Removes the workers without leases. A worker whose

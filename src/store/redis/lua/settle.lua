@@ -1,4 +1,4 @@
---- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, wire, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], follows[token, jobs[queue, payload]], events[token, members], runs[first, count, batch, from, to], outcomes[kind, tokens[], delays[], payloads[]]) allow-oom: job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records pushOnce streams events
+--- script settle(leases; now, maxDead, maxDeadAgeMs, maxRecords, wire, locks[token, key, jid], records[token, jid, ttl, body], sleepers[token, jid], waits[token, jid, step, state, child, outcome], nodes[token, batch, from, to, name, result], stepJobs[token, jid, dies], follows[token, jobs[queue, payload]], events[token, members], runs[first, count, batch, from, to], outcomes[kind, tokens[], classes[], delays[], payloads[]]) allow-oom: putAside sidekiq job addMember replace unlock trimDead countTotals returnLease groups steps noteSleep batch flow endCronJob records pushOnce streams events
 -- Ends leases: applies each outcome, deletes the lease, and counts finished and failed jobs, in one step.
 --
 -- leases    jobs:leases:WORKER
@@ -19,6 +19,7 @@
 --             "ack", "discard", "release", "return": a release of a job that has begun
 --             "held ack", "held discard": of tokens that the worker holds, unless a rescue took them away
 --             "retry", "schedule": delays in ms, payloads
+--             "aside": classes; where Sidekiq takes from the queue, it counts as "schedule"
 --             "dead": payloads ("": unchanged)
 -- Result   how many members of `dead` were dropped, then the tokens without a lease
 -- O(N + B log M) for N outcomes, B of them into a set of M members
@@ -27,8 +28,17 @@ local call = redis.call
 local SETS = { retry = true, schedule = true, dead = true }
 
 -- Fail on a key of the wrong type before anything is written.
+local shared = {}
 for _, group in ipairs(outcomes) do
-  if group.kind == 'release' or group.kind == 'return' then
+  if group.kind == 'aside' then
+    checkCancelled(leases)
+    call('ZCARD', 'schedule')
+    call('SCARD', 'processes')
+    for k, token in ipairs(group.tokens) do
+      checkQueue(placeIn(token))
+      checkQueue(asideFor(token, group.classes[k]))
+    end
+  elseif group.kind == 'release' or group.kind == 'return' then
     checkCancelled(leases)
     for _, token in ipairs(group.tokens) do checkQueue(placeIn(token)) end
   elseif SETS[group.kind] then
@@ -149,24 +159,30 @@ for _, group in ipairs(outcomes) do
     dropped = dropped + (apart(trimDead, now, maxDead, maxDeadAgeMs) or 0)
   else
     for k, token in ipairs(tokens) do
+      local set = kind == 'aside' and 'schedule' or kind
       local exact = exactOf(leases, token, payloads[k])
       local ends = not leased[token] and isCancelled(token)
+      local place = placeIn(token)
+      local isAside = kind == 'aside' and not leased[token] and not isSharedWithSidekiq(groupIn(place) or place, shared)
+      local stored = isAside and call('HGET', leases, token)
       if ends then
         released[#released + 1] = token
         leased[token] = ends
+      elseif stored then
+        apart(putAside, leases, token, stored, group.classes[k])
       elseif endLease(token) then
         if exact then
           buryExact(exact)
         else
           local at = now + group.delays[k]
           if asleep[token] then at = apart(noteSleep, now, asleep[token], at) or at end
-          earliest[kind] = math.min(earliest[kind] or at, at)
-          noteReplaceable(kind, addMember(kind, at, payloads[k]))
+          earliest[set] = math.min(earliest[set] or at, at)
+          noteReplaceable(set, addMember(set, at, payloads[k]))
         end
       end
     end
   end
-  if kind ~= 'release' and kind ~= 'return' and kind ~= 'schedule' then
+  if kind ~= 'release' and kind ~= 'return' and kind ~= 'schedule' and kind ~= 'aside' then
     local these = #tokens - (#lost - before)
     finished = finished + these
     if kind ~= 'ack' and kind ~= 'held ack' then failed = failed + these end

@@ -1,4 +1,4 @@
---- script take(leasesKey; now, worker, id, maxJobs, maxBytes, minTurn, lost[], queues[]) allow-oom: job unlock cancelled turns groupChanges returnLease groups limits groupLimits pauses
+--- script take(leasesKey; now, worker, id, maxJobs, maxBytes, minTurn, classes, lost[], queues[]) allow-oom: job unlock cancelled turns groupChanges returnLease groups limits groupLimits pauses asides asideRoom
 -- Takes jobs from the right ends of queues, up to the limits of number and bytes, but at least one. Each job becomes a lease.
 --
 -- A token is: 11 hex digits of the time in ms, 16 of the name of the take, "-", 5 digits of the job's number in the take,
@@ -7,6 +7,7 @@
 -- leasesKey jobs:leases:WORKER
 -- id       name of this take (16 hex digits)
 -- minTurn  min number of jobs of a turn of a group (1 to 16)
+-- classes  of the worker (JSON), "" for all: which jobs aside it takes
 -- lost     names of takes whose reply was lost
 -- queues   in order
 -- Result   the prefix of all tokens of this take,
@@ -120,9 +121,10 @@ local function pushBack(key, jobs, from)
 end
 
 -- Takes up to `max` jobs of a queue or a group, and calls `keep` with the new leases: token, payload, token, payload …
--- Returns the payloads, or the error of a key that isn't a list; and whether jobs were moved to groups.
-local function takeFrom(name, isGroup, max, keep)
-  local key, suffix = 'queue:' .. name, ':' .. name
+-- leasedAs: the name of the queue or group that jobs aside return to. Returns the payloads, or the error of a key that isn't a list; and
+-- whether jobs were moved to groups.
+local function takeFrom(name, isGroup, max, keep, leasedAs)
+  local key, suffix = 'queue:' .. name, ':' .. (leasedAs or name)
   local taken, moved = {}, false
   while max > 0 and bytes > 0 do
     local wanted = math.min(max, popCount)
@@ -154,6 +156,52 @@ local function takeFrom(name, isGroup, max, keep)
     popCount = math.min(4 * popCount, 100)
   end
   return taken, moved
+end
+
+-- Takes jobs of a queue that wait aside for the classes of the worker, equally often from each place. Returns their number.
+local function takeAsides(queue, max, keep)
+  local places = asidesOf(queue, classes)
+  local hasLimits = #places > 0 and call('EXISTS', 'jobs:groups:limits:' .. queue) == 1
+  -- A place that is new is next, and doesn't catch up with the others.
+  local first
+  for _, place in ipairs(places) do
+    if place.tag > 0 and (not first or place.tag < first) then first = place.tag end
+  end
+  for _, place in ipairs(places) do
+    if place.tag == 0 then place.tag = math.max(0, (first or 0) - 1) end
+  end
+  local total = 0
+  while total < max and bytes > 0 and #places > 0 do
+    table.sort(places, function(a, b) return a.tag < b.tag or a.tag == b.tag and a.name < b.name end)
+    local left = {}
+    for _, place in ipairs(places) do
+      if total == max or bytes <= 0 then break end
+      local name, group = queue .. '|' .. place.name, place.group
+      local leasedAs = group and queue .. '|' .. group or queue
+      local room, _, limit = asideRoomIn(queue, place, now, true)
+      local weight = limit and limit.weight or 1
+      local most = math.min(max - total, room, math.max(1, math.floor(math.ceil((max - total) / #places) * weight)))
+      local function keepAll(leases)
+        keep(leases)
+        if hasLimits and group and not PRIORITIES[group] then
+          noteTaken(leasedAs, { running = 1, starts = limit and limit.starts or 0, per = limit and limit.per or 0 }, now, worker, leases)
+        end
+      end
+      local jobs = most > 0 and takeFrom(name, true, most, keepAll, leasedAs) or {}
+      if jobs.err then return total, jobs end
+      local taken = #jobs
+      addToResult(leasedAs, jobs)
+      if taken > 0 then
+        total = total + taken
+        place.tag = place.tag + taken / weight
+        call('ZADD', 'jobs:groups:aside:' .. queue, 'XX', place.tag, place.name)
+        apart(noteRemoval, name, taken)
+        if taken == most then left[#left + 1] = place end
+      end
+    end
+    places = left
+  end
+  return total
 end
 
 -- The turns of a queue during this take are a table, `turns`:
@@ -346,6 +394,12 @@ for i = 2, #names do
       if noteLimited then noteLimited(leases) end
     end
     local hasGroups = grouped[i]
+    if hasGroups and max > 0 then
+      local before = count
+      local fine, total, problem = pcall(takeAsides, name, max, keep)
+      failure = failure or not fine and total or problem
+      left, max = left - (count - before), max - (count - before)
+    end
     if not hasGroups then
       local jobs, moved = takeFrom(name, false, max, keep)
       if jobs.err then

@@ -15,6 +15,8 @@
 import { ALL_QUEUES } from "../../port/paused_queues.ts";
 import { BLOCK_S, type Context } from "../context.ts";
 import { queueKey } from "../keys.ts";
+import { packClasses } from "../take.ts";
+import type { Topic } from "../../port/watch.ts";
 import type { ReconnectingClient } from "../client/reconnecting_client.ts";
 import { SCRIPTS } from "../client/scripts.ts";
 import type { WakeChannel } from "./wake_channel.ts";
@@ -30,6 +32,8 @@ const RETRY_MS = 500;
 /** Poll interval of groups: the first job of a queue's first group isn't announced if its client may not publish. */
 const POLL_GROUPS_MS = 2_000;
 
+type WorkTopic = Extract<Topic, { readonly work: unknown }>;
+
 /** Whether queues can give jobs, by their index. */
 interface QueueStates {
   /** 0: the queue is open, -1: closed for an unknown time, else closed for this many milliseconds. */
@@ -37,6 +41,9 @@ interface QueueStates {
   /** 0: a group has work, -1: no group has, else a group has work in this many milliseconds. */
   readonly groups: readonly number[];
 }
+
+/** Reads the states of the queues of a wait. */
+type ReadStates = (signal: AbortSignal) => Promise<QueueStates>;
 
 /** Waits for work. */
 export class QueueWatch {
@@ -54,21 +61,22 @@ export class QueueWatch {
   }
 
   /** Resolves when one of the queues may have work, or when `signal` aborts. */
-  async wait(queues: readonly string[], signal: AbortSignal): Promise<void> {
+  async wait({ work: queues, classes }: WorkTopic, signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#end.signal]);
     if (stop.aborted) return;
     // Read the counts first: a message during the query must not be missed.
     const queuesCount = this.#channel.count("queues");
     const groupsCount = this.#channel.count("groups");
-    const { closed, groups } = await this.#readStates(queues, stop);
+    const read = (signal: AbortSignal) => this.#readStates(queues, packClasses(classes), signal);
+    const { closed, groups } = await read(stop);
     if (stop.aborted || groups.includes(0)) return;
     const woken = new AbortController();
     const either = AbortSignal.any([stop, woken.signal]);
     const { watched, others } = this.#choose(queues.filter((_, i) => closed[i] === 0));
     const waits = watched.map((queue) => this.#watched(queue).wait(either));
-    if (others.length > 0) waits.push(this.#poll(others, either));
-    waits.push(this.#groupReady(queues, groups, groupsCount, either));
-    if (closed.some(Boolean)) waits.push(this.#opened(queues, closed, queuesCount, either));
+    if (others.length > 0) waits.push(this.#poll(others, packClasses(classes), either));
+    waits.push(this.#groupReady(read, groups, groupsCount, either));
+    if (closed.some(Boolean)) waits.push(this.#opened(read, closed, queuesCount, either));
     if (waits.length === 0) waits.push(this.#context.client.clock.sleep(POLL_CLOSED_MS, either));
     await Promise.race(waits);
     woken.abort();
@@ -91,12 +99,13 @@ export class QueueWatch {
   }
 
   /** Resolves when one of the queues has a job, or when `signal` aborts. */
-  async #poll(queues: readonly string[], signal: AbortSignal): Promise<void> {
+  async #poll(queues: readonly string[], classes: string, signal: AbortSignal): Promise<void> {
     const { client, offset } = this.#context;
     while (!signal.aborted) {
       // The client has logged a failure.
-      const found = await client.run(SCRIPTS.hasQueuedJobs, { now: offset(), names: [ALL_QUEUES, ...queues] })
-        .catch(() => 0);
+      const found = await client.run(SCRIPTS.hasQueuedJobs, {
+        ...{ now: offset(), classes, names: [ALL_QUEUES, ...queues] },
+      }).catch(() => 0);
       if (found === 1) return;
       await this.#context.client.clock.sleep(POLL_QUEUES_MS, signal);
     }
@@ -115,7 +124,7 @@ export class QueueWatch {
 
   /** Resolves when one of the queues that were closed has opened. */
   async #opened(
-    queues: readonly string[],
+    read: ReadStates,
     before: readonly number[],
     since: number,
     signal: AbortSignal,
@@ -126,14 +135,14 @@ export class QueueWatch {
       await this.#channel.wait("queues", signal, Math.min(POLL_CLOSED_MS, ...known), count);
       if (signal.aborted) return;
       count = this.#channel.count("queues");
-      closed = (await this.#readStates(queues, signal)).closed;
-      if (signal.aborted || queues.some((_, i) => before[i] !== 0 && closed[i] === 0)) return;
+      closed = (await read(signal)).closed;
+      if (signal.aborted || before.some((ms, i) => ms !== 0 && closed[i] === 0)) return;
     }
   }
 
   /** Resolves when a group of one of these queues has a job to take. A blocked command cannot watch the groups. */
   async #groupReady(
-    queues: readonly string[],
+    read: ReadStates,
     before: readonly number[],
     since: number,
     signal: AbortSignal,
@@ -144,17 +153,19 @@ export class QueueWatch {
       await this.#channel.wait("groups", signal, ms, count);
       if (signal.aborted) return;
       count = this.#channel.count("groups");
-      groups = (await this.#readStates(queues, signal)).groups;
+      groups = (await read(signal)).groups;
       if (groups.includes(0)) return;
     }
   }
 
   /** Reads the states of queues. After a failure it waits, and counts all as open: the next take fails, too. */
-  async #readStates(queues: readonly string[], signal: AbortSignal): Promise<QueueStates> {
+  async #readStates(queues: readonly string[], classes: string, signal: AbortSignal): Promise<QueueStates> {
     if (queues.length === 0) return { closed: [], groups: [] };
     try {
       const { client, offset } = this.#context;
-      const reply = await client.run(SCRIPTS.readBlockedQueues, { now: offset(), names: [ALL_QUEUES, ...queues] });
+      const reply = await client.run(SCRIPTS.readBlockedQueues, {
+        ...{ now: offset(), classes, names: [ALL_QUEUES, ...queues] },
+      });
       const [closed, groups] = reply as [number[], number[]];
       return { closed, groups };
     } catch {
