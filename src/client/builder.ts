@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import { InvalidPayload } from "../job/errors.ts";
 import { groupOf } from "../job/group.ts";
 import { laneOf } from "../job/priority.ts";
-import { checkPublicClass } from "../job/internal_class.ts";
+import { checkPublicArgs, checkPublicClass } from "../job/internal_class.ts";
 import { JidMaker } from "../job/jid.ts";
 import {
   argsText,
@@ -65,7 +65,7 @@ export class JobBuilder {
     const now = clock.now();
     const text = argsText(args);
     // A wrapper has the class in its arguments.
-    checkPublicClass({ class: prepared.className, args });
+    checkPublicArgs(prepared.className, args);
     prepared.checkArgs?.(args);
     const jid = prepared.jid ?? this.#jids.next(now);
     const { priority } = prepared;

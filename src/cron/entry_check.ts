@@ -6,7 +6,7 @@
  */
 import { InvalidPayload } from "../job/errors.ts";
 import { groupOf } from "../job/group.ts";
-import { checkPublicClass } from "../job/internal_class.ts";
+import { checkPublicArgs, checkPublicClass } from "../job/internal_class.ts";
 import { argsText, merge, prepare } from "../job/payload.ts";
 import { checkBounds } from "./bounds.ts";
 import type { CronEntry } from "./entry.ts";
@@ -192,7 +192,8 @@ function checkJob(
     const prepared = prepare(ofClass === undefined ? request : merge(request, ofClass));
     queue = prepared.queue;
     argsText(args);
-    checkPublicClass({ ...request, args });
+    checkPublicClass(request);
+    checkPublicArgs(request.class, args);
     // The arguments of all runs are these.
     if (prepared.group !== undefined) groupOf(prepared.group, args);
   } catch (error) {

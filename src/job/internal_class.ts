@@ -18,21 +18,25 @@ export function isInternalClass(name: unknown): boolean {
 }
 
 /**
- * Refuses a job of an internal class, also one within a wrapper.
+ * Refuses a job of an internal class. {@linkcode checkPublicArgs} refuses one within a wrapper.
  *
  * @throws {InvalidPayload}
  */
 export function checkPublicClass(
-  job: {
-    readonly class: string;
-    readonly wrapped?: unknown;
-    readonly display_class?: unknown;
-    readonly args?: unknown;
-  },
+  job: { readonly class: string; readonly wrapped?: unknown; readonly display_class?: unknown },
 ): void {
   for (const field of ["class", "wrapped", "display_class"] as const) {
     if (isInternalClass(job[field])) throw new InvalidPayload(field, job[field], PUBLIC_CLASS_EXPECTED);
   }
-  const performed = performedClass(job);
-  if (isInternalClass(performed)) throw new InvalidPayload("args", performed, PUBLIC_CLASS_EXPECTED);
+}
+
+/**
+ * Refuses the arguments of a wrapper that have an internal class.
+ *
+ * @throws {InvalidPayload}
+ */
+export function checkPublicArgs(className: string, args: unknown): void {
+  const performed = performedClass({ class: className, args });
+  if (performed === className || !isInternalClass(performed)) return;
+  throw new InvalidPayload("args", performed, PUBLIC_CLASS_EXPECTED);
 }
