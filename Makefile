@@ -1,7 +1,7 @@
 # Every target gets Deno first if it has to (scripts/deno.sh); what the targets do stands in deno.json's tasks.
 
 .DEFAULT_GOAL := help
-.PHONY: help deno demo shop run setup check test test-long budget bench bench-peers simulate prove soak fmt compile package release library clients image docs clean
+.PHONY: help deno demo shop run setup check test test-long budget bench bench-guard bench-peers simulate prove soak fmt compile package release library clients image docs clean
 
 # How long a soak lasts, on which store (sqlite, redis, postgres, or both: the first two), and its seed; empty for any.
 MINUTES = 1
@@ -15,6 +15,9 @@ SIMULATED = $(or $(filter redis postgres,$(STORE)),sqlite)
 # Of the benchmarks: how often each case is measured, and a factor for the numbers of jobs.
 ROUNDS = 3
 SCALE = 1
+# Of the guard on cost: the commit to compare with, empty for the one that this tree comes from; and the percentage by which a job may be dearer.
+AGAINST =
+BOUND = 3
 # Of the random program of batches and flows that follows a soak.
 STEPS = 500
 
@@ -68,6 +71,10 @@ bench: ## Measure: throughput, latency, start, memory (PARTS="drain latency", RO
 
 bench-peers: ## Measure the same jobs in BullMQ, Sidekiq, RQ, pg-boss, graphile-worker and bunqueue, in turns (ROUNDS=3, ONLY=RQ,BullMQ, JSON=file)
 	@$(DENO) task bench:peers --rounds "$(ROUNDS)" $(if $(SIZES),--sizes "$(SIZES)") $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)")
+
+bench-guard: ## Compare the cost of a job with that in another commit, and fail if one is dearer (AGAINST=main MINUTES=10 BOUND=3, ONLY="Redis, drain", SHORT=1 for two minutes)
+	@$(DENO) run -A --no-check tests/bench/guard/main.ts --against "$(AGAINST)" --bound "$(BOUND)" --only "$(ONLY)" \
+	  $(if $(SHORT),--short,$(if $(filter-out file,$(origin MINUTES)),--minutes "$(MINUTES)")) $(if $(ROOMS),--rooms)
 
 simulate: ## Run workers, clients and operators under one virtual clock and random faults (SEEDS=1000 FIRST=1 STORE=sqlite LOG=1)
 	@$(DENO) run -A --no-check tests/simulation/main.ts --seeds "$(SEEDS)" --first "$(FIRST)" --store "$(SIMULATED)"$(if $(LOG), --log)
