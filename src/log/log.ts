@@ -56,7 +56,7 @@ const TAPE_LEVELS: Record<LogLevel, TapeLevel> = { debug: "debug", info: "info",
 
 const RANKS: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** What {@linkcode openLog} configured last: in this configuration, one level applies to all parts. */
+/** The last configuration of {@linkcode openLog}, and the one level that applies to all its parts. */
 let own: { readonly config: unknown; readonly level: LogLevel } | undefined;
 
 class TapeLog implements Log {
