@@ -84,6 +84,7 @@ const LONG: Readonly<Record<string, string>> = {
   "tests/clients/worker_": "the conformance table of each language",
   "tests/cli/incidents_test.ts": "each staged incident lasts until it is noticed",
   "tests/simulation/simulation_test.ts": "hundreds of schedules",
+  "tests/store_postgres_foreign_long_test.ts": "the contract in each database of other people",
   "tests/store_postgres_long_test.ts": "the themes of the contract with thousands of jobs",
 };
 

@@ -13,6 +13,7 @@ import { parseAddress } from "../../src/store/postgres/address.ts";
 import { Client } from "../../src/store/postgres/client.ts";
 import { prepare } from "../../src/store/postgres/migrations.ts";
 import { storeOn } from "../../src/store/postgres/open.ts";
+import { TABLES } from "../../src/store/postgres/objects.ts";
 import type { Row } from "../../src/store/sql/body.ts";
 import type { OpenTestStore, TestOptions, TestStore } from "../store_contract/harness.ts";
 import type { PostgresServer } from "./postgres.ts";
@@ -43,19 +44,21 @@ const KEPT = ["meta", "once_sweep", "cron_counter"];
  * Creates a function that empties the tables: a new database for each case would take a second. Its plans are kept, and rows are
  * deleted, because each TRUNCATE makes all connections read the catalog again.
  */
-export async function createEmpty(run: (text: string) => PromiseLike<readonly Row[]>): Promise<void> {
-  const tables = await run("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'jobs' ORDER BY 1");
-  const steps = tables.filter(({ name }) => !KEPT.includes(String(name))).map(({ name }) =>
-    `DELETE FROM jobs.${name}; GET DIAGNOSTICS gone = ROW_COUNT;
-     IF gone > ${MAX_DELETED} THEN TRUNCATE jobs.${name}; END IF;`
+export async function createEmpty(
+  run: (text: string) => PromiseLike<readonly Row[]>,
+  schema = "jobs",
+): Promise<void> {
+  const steps = TABLES.filter((name) => !KEPT.includes(name)).map((name) =>
+    `DELETE FROM ${schema}.${name}; GET DIAGNOSTICS gone = ROW_COUNT;
+     IF gone > ${MAX_DELETED} THEN TRUNCATE ${schema}.${name}; END IF;`
   );
   await run(
     `CREATE FUNCTION public.empty_jobs() RETURNS void LANGUAGE plpgsql SET session_replication_role = replica AS $$
     DECLARE gone bigint;
     BEGIN
       ${steps.join("\n")}
-      UPDATE jobs.once_sweep SET key = '' WHERE key <> '';
-      UPDATE jobs.cron_counter SET version = 0, changes = 0, entries = 0, latest = 0 WHERE version <> 0 OR changes <> 0;
+      UPDATE ${schema}.once_sweep SET key = '' WHERE key <> '';
+      UPDATE ${schema}.cron_counter SET version = 0, changes = 0, entries = 0, latest = 0 WHERE version <> 0 OR changes <> 0;
     END $$`,
   );
 }
@@ -89,6 +92,16 @@ interface Database {
   readonly sql: ReturnType<typeof postgres>;
   /** Those of earlier stores; undefined if each store connects by itself. */
   readonly clients: Client[] | undefined;
+  readonly schema: string;
+}
+
+/** A database that isn't as the store would have it. */
+export interface Surroundings {
+  /** Prepares an empty database. */
+  readonly prepare?: (database: string) => Promise<unknown>;
+  /** Returns the address of the store. */
+  readonly url?: (database: string) => string;
+  readonly schema?: string;
 }
 
 /**
@@ -99,19 +112,22 @@ interface Database {
  */
 export function emptyPostgresStores(
   server: PostgresServer,
-  { keepsConnections = false }: { readonly keepsConnections?: boolean } = {},
+  { keepsConnections = false, prepare, url: addressOf = server.url, schema = "jobs" }: Surroundings & {
+    readonly keepsConnections?: boolean;
+  } = {},
 ): { readonly open: OpenTestStore; readonly close: () => Promise<void> } {
   const all: Database[] = [];
   const free: Database[] = [];
   const create = async (): Promise<Database> => {
     const name = await server.create();
-    const url = server.url(name);
+    await prepare?.(name);
+    const url = addressOf(name);
     await (await openStore(url))[Symbol.asyncDispose]();
     const path = `${server.dir}/.s.PGSQL.${server.port}`;
     const options = { path, username: "postgres", database: name, max: 1, fetch_types: false, max_lifetime: null };
     const sql = postgres({ ...options, onnotice: () => {} });
-    await createEmpty((text) => sql.unsafe(text));
-    const database = { url, sql, clients: keepsConnections ? [] : undefined };
+    await createEmpty((text) => sql.unsafe(text), schema);
+    const database = { url, sql, schema, clients: keepsConnections ? [] : undefined };
     all.push(database);
     return database;
   };
@@ -149,7 +165,8 @@ async function openEmpty(
   release: () => void,
   options: TestOptions = {},
 ): Promise<TestStore> {
-  const { sql } = database;
+  const { sql, schema } = database;
+  const inSchema = (text: string) => text.replaceAll("jobs.", `${schema}.`).replaceAll("'jobs'", `'${schema}'`);
   let ahead = 0;
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead };
   const all: StoreOptions = { ...options, clock };
@@ -168,14 +185,14 @@ async function openEmpty(
     },
     now: () => clock.now(),
     advance: (ms) => ahead += ms,
-    pushRaw: (queue, text) => pushRawTo((query, values) => sql.unsafe(query, [...values]), queue, text),
+    pushRaw: (queue, text) => pushRawTo((query, values) => sql.unsafe(inSchema(query), [...values]), queue, text),
     async holding(text) {
-      const rows = await sql.unsafe(`${TABLES_WITH}'${text.replaceAll("'", "''")}')`) as unknown as Row[][];
+      const rows = await sql.unsafe(`${inSchema(TABLES_WITH)}'${text.replaceAll("'", "''")}')`) as unknown as Row[][];
       return rows.at(-1)!.map(({ holding }) => String(holding));
     },
     async [Symbol.asyncDispose]() {
       for (const store of stores) await store[Symbol.asyncDispose]();
-      const wrong = await sql.unsafe(WRONG, [], { prepare: true });
+      const wrong = await sql.unsafe(inSchema(WRONG), [], { prepare: true });
       await sql.unsafe("SELECT public.empty_jobs()", [], { prepare: true });
       release();
       if (wrong.length > 0) throw new Error(`Places are wrong: ${JSON.stringify(wrong)}`);

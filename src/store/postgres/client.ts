@@ -28,6 +28,7 @@ import { Hosts } from "./hosts.ts";
 import { listen, type Listening } from "./listening.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, rowsIn, send } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
+import { SETTINGS } from "./settings.ts";
 import { readTlsFiles, type TlsFiles } from "./tls.ts";
 import { encode } from "./values.ts";
 
@@ -93,6 +94,8 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #postgres: Postgres;
   readonly #hosts: Hosts;
+  /** Settings of each session. */
+  #settings: Readonly<Record<string, string>> = {};
   /** The certificates, as they were when they could last be read. */
   #files: TlsFiles;
   /** The connections of statements by themselves. */
@@ -158,6 +161,25 @@ export class Client {
       }
       return row!;
     }, true);
+  }
+
+  /**
+   * Begins sessions with other settings than those of the user and the database.
+   *
+   * @param names those of {@linkcode SETTINGS} that have another value
+   * @throws {StoreError} if a pooler decides about sessions
+   */
+  correct(names: readonly string[], user: string): void {
+    if (names.length === 0) return;
+    if (this.#isPooled) {
+      const cure = names.map((name) => `ALTER ROLE "${user}" SET ${name} = '${SETTINGS[name]}'`).join("; ");
+      throw new StoreError(
+        "wrong",
+        `User ${user} at "${this.address.shown}" has settings that a store can't use, and a pooler keeps them: ${cure}`,
+      );
+    }
+    this.#settings = { ...this.#settings, ...Object.fromEntries(names.map((name) => [name, SETTINGS[name]!])) };
+    this.#leave(this.#shared);
   }
 
   /**
@@ -409,7 +431,7 @@ export class Client {
       // The earlier ones may still do.
     }
     const { hosts, files, isPooled } = { hosts: this.#hosts, files: this.#files, isPooled: this.#isPooled };
-    return createPool(this.#postgres, this.address, { hosts, files, isPooled, ...options });
+    return createPool(this.#postgres, this.address, { hosts, files, isPooled, settings: this.#settings, ...options });
   }
 
   /** Opens other connections than those of a pool that has lost one. These are closed when their statements are answered. */

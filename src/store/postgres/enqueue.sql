@@ -5,12 +5,13 @@
 -- No statement reads a key before it writes it, if it can do without: two SERIALIZABLE transactions would conflict over the page of an
 -- index. In such a transaction and in a REPEATABLE READ one, a key that another one has changed since raises 40001.
 
--- Replaces the escapes of NUL in JSON text, which functions can't read, by a mark that no stored text has; and the reverse.
+-- Replaces the escapes of NUL in JSON text, which functions can't read, and of U+10FFFE, by marks that no stored text has; and the reverse.
 CREATE OR REPLACE FUNCTION without_nul(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN position('\u0000' IN value) = 0 THEN value
-    ELSE regexp_replace(value, '(?<!\\)((?:\\\\)*)\\u0000', '\1' || chr(1114110) || '2', 'g') END $$;
+  SELECT CASE WHEN position(E'\\u0000' IN value) = 0 AND value !~* E'\\\\udbff\\\\udffe' THEN value
+    ELSE regexp_replace(regexp_replace(value, E'(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', E'\\1' || chr(1114110) || '2', 'g'),
+      E'(?<!\\\\)((?:\\\\\\\\)*)\\\\u[dD][bB][fF][fF]\\\\u[dD][fF][fF][eE]', E'\\1' || chr(1114110) || '3', 'g') END $$;
 CREATE OR REPLACE FUNCTION with_nul(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT replace(value, chr(1114110) || '2', '\u0000') $$;
+  SELECT replace(replace(value, chr(1114110) || '2', E'\\u0000'), chr(1114110) || '3', E'\\udbff\\udffe') $$;
 
 -- Sets a field in the text of an object; all other bytes stay. Text that isn't an object stays as it is.
 CREATE OR REPLACE FUNCTION set_field(payload text, field text, token text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
@@ -42,7 +43,7 @@ CREATE OR REPLACE FUNCTION stamped(payload text, now bigint, wire integer) RETUR
 CREATE OR REPLACE FUNCTION batch_refusal(asked text, added_by json) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   seen record;
-  token text[] := regexp_match(added_by ->> 'token', '^(\d{1,16})\.(\d{1,16})$');
+  token text[] := regexp_match(added_by ->> 'token', E'^(\\d{1,16})\\.(\\d{1,16})$');
 BEGIN
   SELECT closed_as, pending INTO seen FROM batch WHERE id = asked;
   IF NOT FOUND THEN RETURN 'missing'; END IF;
@@ -149,7 +150,8 @@ END $$;
 
 -- Stores jobs, and returns the result of each.
 CREATE OR REPLACE FUNCTION enqueue_checked(ahead bigint, wire integer, jobs json) RETURNS json
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT
+  SET standard_conforming_strings = on SET DateStyle = 'ISO' SET TimeZone = 'UTC' SET extra_float_digits = 1 AS $$
 #variable_conflict use_column
 DECLARE
   now bigint;

@@ -31,7 +31,7 @@ export const SILENCE = "TIMEOUT";
 /** Errors that end a connection: the statement may have run. */
 const CONNECTION_LOST = new Set([
   ...["ECONNRESET", "EPIPE", "CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECTION_ENDED", "ERR_SOCKET_CLOSED"],
-  ...["57P01", "57P02", "57P05", "25P03", "08000", "08003", "08006", "08007", "08P01", SILENCE],
+  ...["57P01", "57P02", "57P05", "25P03", "25P04", "08000", "08003", "08006", "08007", "08P01", SILENCE],
 ]);
 /** The server doesn't know a prepared statement. */
 const UNPREPARED = "26000";
@@ -63,13 +63,18 @@ export function failureOf(error: unknown): Failure {
   const call = systemCallOf(error);
   if (NOT_CONNECTED.has(code) || code === READ_ONLY || call === "connect" || call === "getaddrinfo") return "again";
   if (CONNECTION_LOST.has(code) || call !== undefined) return "unknown";
-  if (code === "0A000") return messageOf(error).includes("cached plan") ? "repeat" : "failed";
+  if (code === "0A000") return isStalePlan(error) ? "repeat" : "failed";
   return REPEAT.has(code) || code === CANCELLED ? "repeat" : "failed";
 }
 
 /** Returns whether a statement has waited for a lock of another transaction, until it failed. */
 export function hasWaited(error: unknown): boolean {
   return codeOf(error) === HELD;
+}
+
+/** Returns whether a plan is of an older schema. The message is in the server's language. */
+function isStalePlan(error: unknown): boolean {
+  return (error as { readonly routine?: unknown }).routine === "RevalidateCachedQuery";
 }
 
 /** Returns whether a statement was cancelled. One that always takes too long would be each time. */

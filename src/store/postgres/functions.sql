@@ -6,6 +6,8 @@
 -- for in the index of workers, among all dead ones of its worker.
 --
 -- A function that a client or a trigger calls sets the search path, which costs some 30 µs. The others are called by such ones alone.
+-- The session may be an application's, with any settings. A literal with a backslash is written as E'' or is in a function that an
+-- outer one with `standard_conforming_strings` calls (`push.sql`).
 
 CREATE OR REPLACE FUNCTION now_ms(ahead bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
   $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ahead $$;
@@ -16,7 +18,7 @@ BEGIN
   BEGIN
     RETURN payload::json ->> field;
   EXCEPTION WHEN untranslatable_character THEN
-    RETURN regexp_replace(payload, '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')::json ->> field;
+    RETURN regexp_replace(payload, E'(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', E'\\1', 'g')::json ->> field;
   END;
 EXCEPTION WHEN OTHERS THEN
   RETURN '?';

@@ -26,7 +26,7 @@ export interface Holder {
 const READ = `SELECT * FROM (
   SELECT 'session' AS kind, pid::text AS name, nullif(application_name, '') AS application, state, backend_type AS type,
     extract(epoch FROM clock_timestamp() - state_change)::bigint AS since,
-    left(regexp_replace(coalesce(query, ''), '\\s+', ' ', 'g'), ${QUERY_CHARS}) AS query,
+    left(regexp_replace(coalesce(query, ''), '[[:space:]]+', ' ', 'g'), ${QUERY_CHARS}) AS query,
     (extract(epoch FROM clock_timestamp() - xact_start) * 1000)::bigint AS age,
     greatest(age(backend_xid), age(backend_xmin))::bigint AS transactions, true AS is_used
   FROM pg_stat_activity

@@ -12,6 +12,7 @@
 import { StoreError } from "../port/errors.ts";
 import type { Client } from "./client.ts";
 import { DIGESTS } from "./functions_number.ts";
+import { OTHER_SETTINGS } from "./settings.ts";
 import { FUNCTIONS, INDEXES, SCHEMA_SQL, SEQUENCES, SIGNATURES, TABLES, VIEWS } from "./objects.ts";
 
 /** PostgreSQL 14. */
@@ -142,6 +143,9 @@ function scriptOf(client: Client, version: number | undefined, roles: boolean): 
       ? [`DO $$ BEGIN IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF; END $$;`]
       : []),
     `SELECT set_config('search_path', '${schema}, pg_temp', true);`,
+    // Literals are checked when a function is created.
+    "SET LOCAL standard_conforming_strings = on;",
+    "SELECT set_config('plpgsql.extra_errors', 'none', true);",
     ...(version === undefined ? ["SELECT grant_roles();"] : [
       ...MIGRATIONS.slice(version).map(({ text }) => text),
       FUNCTIONS,
@@ -154,11 +158,13 @@ function scriptOf(client: Client, version: number | undefined, roles: boolean): 
 async function inspect(client: Client): Promise<Access & { readonly version?: number; readonly isUsable: boolean }> {
   const { schema, shown } = client.address;
   const server = await client.meet(
-    `SELECT pg_backend_pid() AS pid, current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
+    `SELECT pg_backend_pid() AS pid, current_user::text AS me, ${OTHER_SETTINGS} AS settings,
+       current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
        ${findsMeta(schema)},
        has_table_privilege(to_regclass('${schema}.job'), 'INSERT') AS may_insert,
        has_function_privilege(to_regprocedure('${schema}.push_built(text)'), 'EXECUTE') AS may_push`,
   );
+  client.correct(String(server.settings).split(",").filter((name) => name !== ""), String(server.me));
   if (Number(server.version) < MIN_SERVER) {
     throw new StoreError("wrong", `PostgreSQL at "${shown}" is older than version 14; use a newer one`);
   }

@@ -19,7 +19,7 @@ CREATE FUNCTION jobs_outbox_push(class text, args json DEFAULT '[]', options jso
 LANGUAGE sql SET search_path FROM CURRENT AS $$
   INSERT INTO jobs_outbox (job) VALUES ((
     '{"class":' || to_json(class) || ',"args":' || args ||
-    CASE WHEN options::text ~ '^\s*\{\s*\}\s*$' THEN '}' ELSE ',' || substr(ltrim(options::text, E' \t\r\n'), 2) END
+    CASE WHEN options::text ~ '^[[:space:]]*[{][[:space:]]*[}][[:space:]]*$' THEN '}' ELSE ',' || substr(ltrim(options::text, E' \t\r\n'), 2) END
   )::json) RETURNING id
 $$;
 

@@ -25,6 +25,8 @@ export interface PoolOptions {
   /** The certificates. */
   readonly files: TlsFiles;
   readonly max?: number;
+  /** Settings of each session. */
+  readonly settings: Readonly<Record<string, string>>;
   /** They lead to a pooler. */
   readonly isPooled?: boolean;
   /**
@@ -83,7 +85,7 @@ export async function loadDriver(): Promise<Postgres> {
 export function createPool(
   postgres: Postgres,
   address: PostgresAddress,
-  { hosts, files, max, isPooled = false, onLoss, onnotify }: PoolOptions,
+  { hosts, files, settings, max, isPooled = false, onLoss, onnotify }: PoolOptions,
 ): Pool {
   const { user, password, database, tls } = address;
   /** The open sockets, and when each was dialled. */
@@ -141,6 +143,7 @@ export function createPool(
       },
       connection: {
         application_name: address.applicationName,
+        ...settings,
         ...(address.options !== undefined && { options: address.options }),
       },
       types: {

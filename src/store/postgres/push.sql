@@ -1,4 +1,11 @@
 -- Pushes by SQL: in any transaction, from any language. `push_options.sql` has the checks, `enqueue.sql` the rest.
+--
+-- The functions that an application calls set what its session may have set otherwise, and what a body depends on: the meaning of
+-- literals, and the texts of times and numbers.
+
+-- Returns JSON text in which U+10FFFE is escaped: stored texts use it for an escape of their own (`values.ts`).
+CREATE OR REPLACE FUNCTION escaped(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT replace(value, chr(1114110), E'\\udbff\\udffe') $$;
 
 -- Returns the digest by which pushes are compared.
 CREATE OR REPLACE FUNCTION push_digest(class text, queue text, of text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -191,7 +198,8 @@ CREATE OR REPLACE FUNCTION duration_text(ms numeric) RETURNS text LANGUAGE sql I
 -- Pushes jobs: objects with `class`, `args` and options, as the client's `pushMany` takes them. Returns one row per job, in order, as
 -- it does. If one is invalid, its batch accepts no job or its `id` is another push's, all fail, and with them the transaction.
 CREATE OR REPLACE FUNCTION push_many(jobs json) RETURNS TABLE (kind text, jid text, refused text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
+  SET standard_conforming_strings = on SET DateStyle = 'ISO' SET TimeZone = 'UTC' SET extra_float_digits = 1 AS $$
 #variable_conflict use_variable
 DECLARE
   now bigint := now_ms(0);
@@ -200,6 +208,7 @@ DECLARE
   one json;
   result json;
 BEGIN
+  jobs := escaped(jobs::text);
   IF json_typeof(jobs) IS DISTINCT FROM 'array' THEN PERFORM refuse('jobs', json_text(jobs), 'an array of objects with class and args'); END IF;
   built := ARRAY(SELECT build_push(each.value, now) FROM json_array_elements(jobs) WITH ORDINALITY AS each (value, place) ORDER BY place);
   results := enqueue_checked(0, 7, array_to_json(built));
@@ -237,15 +246,18 @@ CREATE OR REPLACE FUNCTION push(class text, args json DEFAULT '[]', queue text D
   at timestamptz DEFAULT NULL, id text DEFAULT NULL, "group" text DEFAULT NULL, priority text DEFAULT NULL, retry integer DEFAULT NULL,
   unique_for text DEFAULT NULL, unique_key text DEFAULT NULL, debounce text DEFAULT NULL, throttle text DEFAULT NULL,
   batch text DEFAULT NULL, tags text[] DEFAULT NULL, options json DEFAULT NULL) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
+  SET standard_conforming_strings = on SET DateStyle = 'ISO' SET TimeZone = 'UTC' SET extra_float_digits = 1 AS $$
 DECLARE
   request json;
   twice text;
 BEGIN
-  options := without_nul(options::text);
+  options := without_nul(escaped(options::text));
+  SELECT key INTO twice FROM json_object_keys(CASE json_typeof(options) WHEN 'object' THEN options END) AS key GROUP BY key HAVING count(*) > 1 LIMIT 1;
+  IF twice IS NOT NULL THEN PERFORM refuse(twice, json_text(push.options -> twice), 'one value: options has it twice'); END IF;
   IF json_typeof(options) <> 'object' THEN PERFORM refuse('options', json_text(options), 'an object such as {"timeout": "30s"}'); END IF;
   SELECT json_object_agg(one.name, one.value) INTO request FROM (
-    SELECT named.name, named.value FROM (VALUES ('class', to_json(push.class)), ('args', push.args), ('queue', to_json(push.queue)),
+    SELECT named.name, escaped(named.value::text)::json AS value FROM (VALUES ('class', to_json(push.class)), ('args', push.args), ('queue', to_json(push.queue)),
       ('in', to_json(trim_scale(push.in_ms::numeric / 1000))), ('at', to_json(push.at)), ('id', to_json(push.id)), ('group', to_json(push."group")),
       ('priority', to_json(push.priority)), ('retry', to_json(push.retry)), ('unique_for', to_json(push.unique_for)),
       ('unique_key', to_json(push.unique_key)), ('debounce', to_json(push.debounce)), ('throttle', to_json(push.throttle)),
@@ -253,7 +265,7 @@ BEGIN
     UNION ALL SELECT key, value FROM json_each(push.options)) AS one;
   SELECT key INTO twice FROM json_object_keys(without_nul(request::text)::json) AS key GROUP BY key HAVING count(*) > 1 LIMIT 1;
   IF twice IS NOT NULL THEN PERFORM refuse(twice, json_text(push.options -> twice), 'one value: it is a parameter, too'); END IF;
-  RETURN (SELECT many.jid FROM push_many(json_build_array(request)) AS many);
+  RETURN (SELECT many.jid FROM push_many(json_build_array(with_nul(request::text)::json)) AS many);
 END $$;
 
 -- The fields that only stores and workers write.
@@ -291,7 +303,8 @@ BEGIN
 END $$;
 
 -- Stores jobs that a client has built, in the transaction of an application, or for a user that may only push. See `enqueue_checked`.
-CREATE OR REPLACE FUNCTION push_built(jobs text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION push_built(jobs text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
+  SET standard_conforming_strings = on SET DateStyle = 'ISO' SET TimeZone = 'UTC' SET extra_float_digits = 1 AS $$
 DECLARE
   written text;
 BEGIN

@@ -82,7 +82,7 @@ async function search(
   { text, limit, signal, onStep }: TextSelection,
 ): Promise<Entry[]> {
   const patterns = likePatterns(text);
-  const matches = patterns.map((_, i) => `payload ${dialect.like} ?${i + 4} ESCAPE '\\'`).join(" OR ");
+  const matches = patterns.map((_, i) => `payload ${dialect.like} ?${i + 4} ESCAPE '!'`).join(" OR ");
   const wanted = text.toLowerCase();
   const found: Entry[] = [];
   for (let after = -1; found.length < limit && !signal?.aborted;) {
@@ -149,9 +149,9 @@ export function toEntry(row: object): Entry {
   };
 }
 
-/** Returns patterns for `LIKE`, which ignores the case of ASCII letters only. */
+/** Returns patterns for `LIKE`, which ignores the case of ASCII letters only. The escape is `!`: settings change the meaning of a backslash. */
 function likePatterns(text: string): string[] {
   const isAscii = /^[\x20-\x7e]*$/.test(text);
   const variants = isAscii ? [text] : [...new Set([text, text.toLowerCase(), text.toUpperCase()])];
-  return variants.map((variant) => `%${variant.replace(/[\\%_]/g, "\\$&")}%`);
+  return variants.map((variant) => `%${variant.replace(/[!%_]/g, "!$&")}%`);
 }

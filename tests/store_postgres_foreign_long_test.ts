@@ -1,0 +1,22 @@
+/**
+ * The contract of a store in PostgreSQL databases of other people, without the themes with thousands of jobs.
+ *
+ * @module
+ */
+import { LARGE_THEMES, storeContract, THEMES } from "./store_contract/mod.ts";
+import { foreignDatabases } from "./support/foreign_databases.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { emptyPostgresStores } from "./support/postgres_stores.ts";
+
+const postgres = await startPostgres({ config: { wal_level: "logical" } });
+const closes: (() => Promise<void>)[] = [];
+Deno.test.afterAll(async () => {
+  for (const close of closes) await close();
+  await postgres[Symbol.asyncDispose]();
+});
+
+for (const [what, surroundings] of Object.entries(await foreignDatabases(postgres))) {
+  const { open, close } = emptyPostgresStores(postgres, { keepsConnections: true, ...surroundings });
+  closes.push(close);
+  storeContract(what, open, THEMES.filter((theme) => !LARGE_THEMES.includes(theme)));
+}
