@@ -2,7 +2,7 @@
  * The relay: pushes the committed rows of an application's outbox.
  *
  *  1. Each job has the ID `outbox:UUID` of its row, so that a row that is pushed twice is stored once.
- *  2. A row that can't be pushed is kept with the reason, and doesn't affect the others.
+ *  2. A row that can't be read, pushed or deleted is kept with the reason, and doesn't affect the others.
  *  3. If the database fails, the relay waits and tries again; the worker continues.
  *
  * @module
@@ -68,28 +68,31 @@ export class Relay implements LoopBody<RelayResult> {
     let storeFailure: { readonly error: unknown } | undefined;
     // The text of a job may have spaces that its payload doesn't have.
     const bounds = { rows: MAX_ROWS, bytes: MAX_BYTES, jobBytes: 2 * maxPayloadBytes };
-    let refusals: readonly Refusal[] = [];
+    const refusals: Refusal[] = [];
+    const kept: Refusal[] = [];
     try {
       const taken = await outbox.relay(bounds, async (rows) => {
         try {
           const errors = await this.#push(rows);
-          refusals = rows.flatMap(({ number }, i) => errors[i] === undefined ? [] : [{ number, error: errors[i] }]);
+          for (const [i, { number }] of rows.entries()) {
+            if (errors[i] !== undefined) refusals.push({ number, error: errors[i] });
+          }
           return errors;
         } catch (error) {
           storeFailure = { error };
           throw error;
         }
-      });
-      this.#logRefusals(refusals);
+      }, (number, error) => kept.push({ number, error }));
+      this.#logRefusals([...refusals, ...kept]);
       this.#record = { ...this.#record, pushed: this.#record.pushed + taken - refusals.length };
-      await this.#count(refusals.length > 0);
+      await this.#count(refusals.length + kept.length > 0);
       this.#noteUp();
       // The call looks for rows that were committed before.
       this.#stopListening ??= outbox.listen(() => {
         this.#isAwake = true;
         this.#wake();
       });
-      return taken > 0 ? "more" : "idle";
+      return taken + kept.length > 0 ? "more" : "idle";
     } catch (error) {
       if (storeFailure !== undefined) throw storeFailure.error;
       if (!(error instanceof StoreError)) throw error;

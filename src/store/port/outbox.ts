@@ -55,12 +55,14 @@ export interface Outbox extends AsyncDisposable {
    * again.
    *
    * @param push returns for each row why it is refused, or undefined. The row is kept then, with the reason.
-   * @returns how many rows were taken
+   * @param onKept called for each row that can't be read, or can't be changed after its job was pushed: it is kept with that reason
+   * @returns for how many rows `push` was called
    * @throws {StoreError} if the database fails
    */
   relay(
     bounds: OutboxBounds,
     push: (rows: readonly OutboxRow[]) => Promise<readonly (string | undefined)[]>,
+    onKept?: (number: number, reason: string) => void,
   ): Promise<number>;
   /** Calls `onCommit` when rows may have been committed. Returns what ends that. */
   listen(onCommit: () => void): () => Promise<void>;

@@ -5,6 +5,8 @@
  *     store knows for a day.
  *  2. Locked rows are skipped: several workers share them, and rows of transactions that haven't ended aren't seen.
  *  3. A lost delete is harmless, so its commit doesn't wait for the disk.
+ *  4. A statement over many rows fails for one of them: a job that isn't UTF-8, an order that refers to the row. Then each row has a
+ *     transaction by itself, and the one that fails is kept with the reason.
  *
  * @module
  */
@@ -31,11 +33,18 @@ const WAIT_MS = 1_000;
 /** The server frees the rows of a worker that stands still. */
 const IDLE_TIMEOUT_MS = 30_000;
 const SHOWN_CHARS = 200;
+/** The beginning of a job, as bytes: in a database without an encoding they may be no text. */
+const SHOWN = `encode(convert_to(left(job::text, ${SHOWN_CHARS}),
+  CASE getdatabaseencoding() WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END), 'base64')`;
+/** The classes of errors that one row may cause: its data, a constraint, a trigger. */
+const ERRORS_OF_ROWS = /^(?:21|22|23|27|44|54|P0)/;
 
 /** The outbox in one database. */
 export class PostgresOutbox implements Outbox {
   readonly #client: Client;
   readonly #table: string;
+  /** Rows that can neither be pushed nor changed. */
+  readonly #skipped = new Set<number>();
 
   private constructor(client: Client) {
     this.#client = client;
@@ -55,9 +64,62 @@ export class PostgresOutbox implements Outbox {
   async relay(
     { rows, bytes, jobBytes }: OutboxBounds,
     push: (rows: readonly OutboxRow[]) => Promise<readonly (string | undefined)[]>,
+    onKept: (number: number, reason: string) => void = () => {},
+  ): Promise<number> {
+    /** The results of rows whose jobs have been pushed. */
+    const results = new Map<number, string | undefined>();
+    let pushFailure: { readonly error: unknown } | undefined;
+    const pushOnce = async (taken: readonly OutboxRow[]) => {
+      const fresh = taken.filter(({ number }) => !results.has(number));
+      try {
+        const errors = fresh.length === 0 ? [] : await push(fresh);
+        for (const [i, { number }] of fresh.entries()) results.set(number, errors[i]);
+      } catch (error) {
+        pushFailure = { error };
+        throw error;
+      }
+      return taken.map(({ number }) => results.get(number));
+    };
+    const attempt = async (where: string) => {
+      try {
+        return await this.#relayRows(where, { rows, bytes, jobBytes }, pushOnce);
+      } catch (error) {
+        const reason = reasonOfRow(error);
+        if (pushFailure !== undefined || reason === undefined) throw error;
+        return reason;
+      }
+    };
+    const free = `error IS NULL AND number <> ALL ('{${[...this.#skipped].join(",")}}')`;
+    const relayed = await attempt(free);
+    if (typeof relayed === "number") return relayed;
+    const locked = await this.#named(() =>
+      this.#client.run(
+        `SELECT number FROM ${this.#table} WHERE ${free} ORDER BY number LIMIT ${rows} FOR UPDATE SKIP LOCKED`,
+      )
+    );
+    for (const { number } of locked) {
+      const reason = await attempt(`error IS NULL AND number = ${number}`);
+      if (typeof reason === "number") continue;
+      const place = Number(number);
+      const refusal = results.get(place);
+      const text = refusal ??
+        (results.has(place)
+          ? `Its job was pushed, but the row can't be changed: ${reason}. Delete it`
+          : `Its job can't be read: ${reason}`);
+      await this.#note(place, text);
+      if (refusal === undefined) onKept(place, text);
+    }
+    return results.size;
+  }
+
+  /** Takes rows, pushes their jobs, and deletes them or stores why they were refused, in one transaction. */
+  async #relayRows(
+    where: string,
+    { rows, bytes, jobBytes }: OutboxBounds,
+    push: (rows: readonly OutboxRow[]) => Promise<readonly (string | undefined)[]>,
   ): Promise<number> {
     const take = `WITH locked AS (
-        SELECT number, id, job, octet_length(job::text) AS size FROM ${this.#table} WHERE error IS NULL
+        SELECT number, id, job, octet_length(job::text) AS size FROM ${this.#table} WHERE ${where}
         ORDER BY number LIMIT ${rows} FOR UPDATE SKIP LOCKED
       ), summed AS (SELECT *, sum(least(size, ${jobBytes})) OVER (ORDER BY number) - size AS before FROM locked)
       SELECT number, id::text AS id, CASE WHEN size <= ${jobBytes} THEN job::text END AS job FROM summed
@@ -86,6 +148,19 @@ export class PostgresOutbox implements Outbox {
     );
   }
 
+  /** Stores why a row is kept. One in which even that can't be stored is skipped while this process runs. */
+  async #note(number: number, text: string): Promise<void> {
+    const store = (error: string) =>
+      this.#client.run(`UPDATE ${this.#table} SET error = $2 WHERE number = $1 AND error IS NULL`, [number, error]);
+    try {
+      // The encoding of the database may lack a character.
+      await store(text).catch(() => store(text.replaceAll(/[^\x20-\x7e]/g, "?")));
+    } catch (error) {
+      if (reasonOfRow(error) === undefined) throw error;
+      this.#skipped.add(number);
+    }
+  }
+
   listen(onCommit: () => void): () => Promise<void> {
     // Where notifications don't arrive, polls find the rows.
     return this.#client.listen(CHANNEL, onCommit, onCommit).stop;
@@ -112,11 +187,15 @@ export class PostgresOutbox implements Outbox {
   async refused(limit: number): Promise<readonly RefusedRow[]> {
     const rows = await this.#named(() =>
       this.#client.run(
-        `SELECT number, left(job::text, ${SHOWN_CHARS}) AS job, error FROM ${this.#table}
+        `SELECT number, ${SHOWN} AS job, error FROM ${this.#table}
           WHERE error IS NOT NULL ORDER BY number LIMIT ${limit}`,
       )
     );
-    return rows.map(({ number, job, error }) => ({ number: Number(number), job: String(job), error: String(error) }));
+    return rows.map(({ number, job, error }) => ({
+      number: Number(number),
+      job: new TextDecoder().decode(Uint8Array.fromBase64(String(job))),
+      error: String(error),
+    }));
   }
 
   async retry(numbers?: readonly number[]): Promise<number> {
@@ -160,4 +239,13 @@ export class PostgresOutbox implements Outbox {
       throw error;
     }
   }
+}
+
+/** Returns the server's reply to a statement that failed because of a row; undefined if it failed otherwise. */
+function reasonOfRow(error: unknown): string | undefined {
+  const cause = error instanceof StoreError
+    ? error.cause as { code?: unknown; message?: unknown } | undefined
+    : undefined;
+  if (typeof cause?.code !== "string" || !ERRORS_OF_ROWS.test(cause.code)) return undefined;
+  return String(cause.message).split("\n")[0]!;
 }
