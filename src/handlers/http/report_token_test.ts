@@ -13,11 +13,11 @@ Deno.test("the token of a report names its attempt to those who have the key, an
   assertEquals(/^[\w-]+$/.test(token), true);
   for (let i = 0; i < token.length; i++) {
     const changed = token.slice(0, i) + (token[i] === "A" ? "B" : "A") + token.slice(i + 1);
-    // The last characters of base64 may have bits that count for nothing.
-    if (Buffer.from(changed, "base64url").equals(Buffer.from(token, "base64url"))) continue;
     assertEquals(readReportToken("key", changed), undefined, `${i}`);
   }
-  for (const bad of ["", "a.b", "x".repeat(40), token.slice(0, 38), token.slice(1)]) {
+  for (
+    const bad of ["", "a.b", "x".repeat(40), token.slice(0, 38), token.slice(1), `${token}.`, ` ${token}`, `${token}=`]
+  ) {
     assertEquals(readReportToken("key", bad), undefined);
   }
 });
