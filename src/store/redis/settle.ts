@@ -125,13 +125,15 @@ function packOutcomes(outcomes: readonly Outcome[], held: ReadonlySet<string>): 
     let to = from + 1;
     while (to < outcomes.length && kindOf(outcomes[to]!) === kind) to++;
     const same = outcomes.slice(from, to);
-    const canSkipCheck = kind === "ack" || kind === "discard";
+    const doEnd = kind === "ack" || kind === "discard";
+    // Jobs that end have no class, delay or payload, and nearly all do.
+    const moved = doEnd ? [] : same;
     groups.push({
-      kind: canSkipCheck && areHeld(same, held) ? `held ${kind}` : kind,
+      kind: doEnd && areHeld(same, held) ? `held ${kind}` : kind,
       tokens: same.map(({ token }) => token),
-      classes: same.flatMap((outcome) => outcome.kind === "aside" ? asideClass(outcome.class) : []),
-      delays: same.flatMap((outcome) => "delayMs" in outcome ? Math.round(outcome.delayMs) : []),
-      payloads: same.flatMap((outcome) => "payload" in outcome ? payloadFor(outcome) : []),
+      classes: moved.flatMap((outcome) => outcome.kind === "aside" ? asideClass(outcome.class) : []),
+      delays: moved.flatMap((outcome) => "delayMs" in outcome ? Math.round(outcome.delayMs) : []),
+      payloads: moved.flatMap((outcome) => "payload" in outcome ? payloadFor(outcome) : []),
     });
     from = to;
   }
