@@ -48,9 +48,13 @@ export class Processor implements Component {
   constructor(number: number, services: ProcessorServices, kind = "processor") {
     this.name = `${kind}-${number}`;
     this.#services = services;
-    const call = (running: RunningJob) => this.#callHandler(running);
-    const chain = services.middleware.length === 0 ? undefined : compose(services.middleware);
-    this.#perform = chain ? (running) => chain(running.context, () => Promise.resolve(call(running))) : call;
+    const { clock, middleware } = services;
+    const call = (running: RunningJob, calledAt = clock.monotonic()) => this.#callHandler(running, calledAt);
+    const chain = middleware.length === 0 ? undefined : compose(middleware);
+    this.#perform = chain
+      ? (running) => chain(running.context, () => Promise.resolve(call(running)))
+      // Without middleware, the attempt has begun just now: a reading of the clock takes 60 ns.
+      : (running) => call(running, this.#task?.since);
   }
 
   /** The current attempt, also after its lease was released or lost. */
@@ -263,7 +267,8 @@ export class Processor implements Component {
     return job;
   }
 
-  #callHandler(running: RunningJob): unknown {
+  /** @param calledAt when the handler is called, on the monotonic clock */
+  #callHandler(running: RunningJob, calledAt: number): unknown {
     const { clock, loopShare, registry, timeouts, unhandledErrors } = this.#services;
     checkPerformable(running.job);
     const handler = registry.get(running.class);
@@ -274,7 +279,6 @@ export class Processor implements Component {
     const run = () =>
       unhandledErrors.run(running, () => {
         this.#task?.calling(true);
-        const calledAt = clock.monotonic();
         try {
           return handler.perform(context, ...job.args);
         } finally {
