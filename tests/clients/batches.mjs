@@ -17,6 +17,8 @@ for (const [name, address] of [["PUSH", url], ["WORK", url], ["PUSH", flaky]]) {
     keepFor: "2h",
   }, async (add) => {
     for (let i = 0; i < 1_200; i++) await add("Empty", [i]);
+    await add("Empty", [name, address], { throttle: "1/1h", throttle_key: `${name} ${address}` });
+    await add("Empty", [name, address], { throttle: "1/1h", throttle_key: `${name} ${address}` });
     await add("Empty", [name, address], { unique_for: "1h" });
     await add("Empty", [name, address], { unique_for: "1h" });
   });

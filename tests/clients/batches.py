@@ -31,6 +31,8 @@ for name, address in (("PUSH", url), ("WORK", url), ("PUSH", flaky)):
     with client_of(name, address).batch(name="import", complete=complete, close_within="1h", keep_for="2h") as batch:
         for i in range(1_200):
             batch.add("Empty", [i])
+        batch.add("Empty", [name, address], throttle="1/1h", throttle_key=f"{name} {address}")
+        batch.add("Empty", [name, address], throttle="1/1h", throttle_key=f"{name} {address}")
         batch.add("Empty", [name, address], unique_for="1h")
         batch.add("Empty", [name, address], unique_for="1h")
     out["batches"].append([batch.added, batch.duplicates])

@@ -21,6 +21,7 @@ complete = { class: "Tell", args: [NOTES, "complete"] }
 [["PUSH", URL], ["WORK", URL], ["PUSH", FLAKY]].each do |name, address|
   batch = client_of(name, address).batch(name: "import", complete: complete, close_within: "1h", keep_for: "2h") do |one|
     1_200.times { |i| one.add("Empty", [i]) }
+    2.times { one.add("Empty", [name, address], throttle: "1/1h", throttle_key: "#{name} #{address}") }
     2.times { one.add("Empty", [name, address], unique_for: "1h") }
   end
   out["batches"] << [batch.added, batch.duplicates]

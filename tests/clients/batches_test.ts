@@ -64,7 +64,7 @@ for (const kind of ["sqlite", "redis"] as const) {
       );
       assertEquals(found, EXPECTED, errors);
       assertEquals(empty, "TypeError");
-      for (const [added, duplicates] of batches) assertEquals([added >= 1_201, added + duplicates], [true, 1_202]);
+      for (const [added, duplicates] of batches) assertEquals([added >= 1_202, added + duplicates], [true, 1_204]);
       assertEquals(refused[0], "invalid");
       assert(/^Job not added to batch "\w+": retry is -1; expected [^\n]*$/.test(refused[1]), refused[1]);
       assertEquals(misspelt[0], "invalid");
@@ -78,7 +78,7 @@ for (const kind of ["sqlite", "redis"] as const) {
       assertEquals(all.length, 5);
       for (const id of ids) {
         const { total, pending, closedAt } = all.find((batch) => batch.id === id)!;
-        assert(total >= 1_201, `${total}`);
+        assert(total >= 1_202, `${total}`);
         assertEquals([pending, closedAt !== undefined], [0, true]);
       }
     });
