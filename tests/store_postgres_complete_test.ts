@@ -15,6 +15,8 @@ import {
   startServer,
   type Transaction,
 } from "../src/mod.ts";
+import type { Outcome } from "../src/store/port/outcomes.ts";
+import { jid, job, register, takeUpTo } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
@@ -209,4 +211,46 @@ Deno.test("a job that another worker has by now doesn't end, and its transaction
   assertEquals(errors, ["LeaseLost"]);
   assertEquals(await postgres.sql("SELECT count(*) FROM done", name), "0");
   assertEquals(await postgres.sql("SELECT count(*) FROM jobs.lease", name), "1");
+});
+
+Deno.test("a child ends in a transaction at READ COMMITTED only: at others it doesn't see that its parent sleeps", async () => {
+  const name = await postgres.create();
+  await using store = await openStore(postgres.url(name));
+  const sql = driver(postgres.url(name), { max: 1, onnotice: () => {}, max_lifetime: null });
+  try {
+    const worker = await register(store);
+    await store.jobs.enqueue([job(1), job(2)]);
+    const [child, plain] = await takeUpTo(store, worker, 2);
+    const parent = { jid: jid(9), step: "c", state: "succeeded", outcome: `"value":1` } as const;
+    const settle = (outcome: Outcome) =>
+      sql.begin("ISOLATION LEVEL REPEATABLE READ", (one) => store.transactions!.settle(one, worker, [outcome]));
+    await assertRejects(() => settle({ kind: "ack", token: child!.token, parent }), Error, "READ COMMITTED");
+    assertEquals(await settle({ kind: "ack", token: plain!.token }), { lost: [], dropped: 0 });
+    assertEquals(await store.jobs.stillLeased(worker), [child!.token]);
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+});
+
+Deno.test("a throttle accepts no more in a transaction with an older snapshot: the push raises 40001", async () => {
+  const name = await postgres.create();
+  await (await openStore(postgres.url(name)))[Symbol.asyncDispose]();
+  const sql = driver(postgres.url(name), { max: 2, onnotice: () => {}, max_lifetime: null });
+  const push = (on: Pick<typeof sql, "unsafe">) => on.unsafe("SELECT jobs.push('Mail', throttle => '1/1h') AS jid");
+  try {
+    await sql.unsafe("SELECT jobs.push('Mail')"); // so that the queue is there
+    const error = await assertRejects(() =>
+      sql.begin("ISOLATION LEVEL REPEATABLE READ", async (one) => {
+        await one.unsafe("SELECT count(*) FROM jobs.job");
+        await push(sql);
+        await push(one);
+      })
+    );
+    assertEquals((error as { code?: string }).code, "40001");
+    const second = await sql.begin("ISOLATION LEVEL REPEATABLE READ", (one) => push(one));
+    assertEquals(second.map(({ jid }) => jid), [null]);
+    assertEquals(await postgres.sql("SELECT count(*) FROM jobs.job", name), "2");
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
 });

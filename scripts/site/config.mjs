@@ -105,6 +105,7 @@ const sidebar = [
         liveness: "Liveness",
         limits: "Limits",
         throughput: "Throughput and cost",
+        postgres: "PostgreSQL",
         deno: "Deno facts",
       }),
       { text: "Contributing", link: "/contributing" },

@@ -140,10 +140,10 @@ export class Runner {
     return step.value;
   }
 
-  async #statement({ text, ...statement }: Statement, query: Send): Promise<readonly Row[]> {
-    if (text !== undefined) return await query(this.#textOf(text), (statement as { values: readonly Value[] }).values);
-    const { locks } = statement as { locks: readonly string[] };
-    return await query(`SELECT ${this.schema}.lock_names($1::text[])`, [array(locks)]);
+  async #statement(statement: Statement, query: Send): Promise<readonly Row[]> {
+    if (statement.text !== undefined) return await query(this.#textOf(statement.text), statement.values);
+    if (statement.locks === undefined) return await query(this.#textOf(statement.rows), statement.values);
+    return await query(`SELECT ${this.schema}.lock_names($1::text[])`, [array(statement.locks)]);
   }
 
   /** Returns the text with numbered parameters, and with the schema before each table. */

@@ -39,7 +39,8 @@ CREATE OR REPLACE FUNCTION stamped(payload text, now bigint, wire integer) RETUR
     THEN left(payload, -1) || ',"enqueued_at":' || wire_time(now, wire) || '}'
     ELSE set_field(payload, 'enqueued_at', wire_time(now, wire)) END $$;
 
--- Returns why a batch accepts no member; null if it does. A closed one accepts those that its running members add.
+-- Returns why a batch accepts no member; null if it does. A closed one accepts those that its running members add. The caller holds the
+-- batch and their leases.
 CREATE OR REPLACE FUNCTION batch_refusal(asked text, added_by json) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   seen record;
@@ -56,25 +57,31 @@ BEGIN
   RETURN seen.closed_as;
 END $$;
 
--- Replaces the job that has a unique lock, if it waits and accepts that. `due` is null for now.
-CREATE OR REPLACE FUNCTION replace_waiting(holder text, name text, payload text, due bigint, now bigint, wire integer) RETURNS boolean
+-- Replaces the job that has a unique lock, if it waits and accepts that. `due` is null for now. Returns null if it no longer has the lock.
+CREATE OR REPLACE FUNCTION replace_waiting(wanted text, holder text, name text, payload text, due bigint, now bigint, wire integer) RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   waiting record;
   renamed text := set_field(payload, 'jid', to_json(holder)::text);
 BEGIN
-  SELECT one.id, one.queue, one.payload INTO waiting FROM entry AS one
-    WHERE one.jid = holder AND one.place IN ('queue', 'scheduled', 'retry') LIMIT 1;
-  IF NOT FOUND OR field_of(waiting.payload, 'on_duplicate') IS DISTINCT FROM 'replace'
-    OR field_of(waiting.payload, 'batch_counted') IS NOT NULL OR field_of(waiting.payload, 'has_steps') IS NOT NULL
-    OR field_of(waiting.payload, 'parent') IS NOT NULL THEN
-    RETURN false;
-  END IF;
-  IF waiting.queue IS NULL THEN DELETE FROM member WHERE member.job = waiting.id;
-  ELSE DELETE FROM queued WHERE queued.queue = (SELECT q.id FROM queue_row AS q WHERE q.name = waiting.queue) AND queued.job = waiting.id;
-  END IF;
-  IF NOT FOUND THEN RETURN false; END IF;
+  LOOP
+    SELECT one.id, one.queue, one.payload INTO waiting FROM entry AS one
+      WHERE one.jid = holder AND one.place IN ('queue', 'scheduled', 'retry') LIMIT 1;
+    IF NOT FOUND OR field_of(waiting.payload, 'on_duplicate') IS DISTINCT FROM 'replace'
+      OR field_of(waiting.payload, 'batch_counted') IS NOT NULL OR field_of(waiting.payload, 'has_steps') IS NOT NULL
+      OR field_of(waiting.payload, 'parent') IS NOT NULL THEN
+      RETURN CASE WHEN EXISTS (SELECT 1 FROM unique_lock WHERE key = wanted AND jid = holder) THEN false END;
+    END IF;
+    -- Before the place, as edits do.
+    PERFORM 1 FROM unique_lock WHERE key = wanted AND jid = holder FOR UPDATE;
+    IF NOT FOUND THEN RETURN NULL; END IF;
+    IF waiting.queue IS NULL THEN DELETE FROM member WHERE member.job = waiting.id;
+    ELSE DELETE FROM queued WHERE queued.queue = (SELECT q.id FROM queue_row AS q WHERE q.name = waiting.queue) AND queued.job = waiting.id;
+    END IF;
+    EXIT WHEN FOUND;
+    -- Another transaction has moved it meanwhile.
+  END LOOP;
   IF due IS NULL AND waiting.queue = name THEN
     UPDATE job SET payload = stamped(renamed, now, wire) WHERE job.id = waiting.id;
     INSERT INTO queued (queue, job) VALUES (queue_number(name), waiting.id);
@@ -148,6 +155,22 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Holds the leases of members that add jobs, then the batches: neither ends before this transaction does.
+CREATE OR REPLACE FUNCTION hold_batches(jobs json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  members json[] := ARRAY(SELECT job -> 'batch' FROM json_array_elements(jobs) AS job WHERE job -> 'batch' IS NOT NULL);
+BEGIN
+  IF cardinality(members) = 0 THEN RETURN; END IF;
+  PERFORM 1 FROM lease WHERE job = ANY (ARRAY(
+    SELECT substring(one #>> '{by,token}' FROM '^(\d{1,16})\.')::bigint FROM unnest(members) AS one)) ORDER BY job FOR KEY SHARE;
+  PERFORM 1 FROM batch WHERE id = ANY (ARRAY(SELECT one ->> 'id' FROM unnest(members) AS one)) ORDER BY id DESC FOR NO KEY UPDATE;
+END $$;
+
+-- Changes the row of a throttle. At other levels than READ COMMITTED that raises 40001 if another transaction has changed it since.
+CREATE OR REPLACE FUNCTION note_throttled(throttle json, now bigint) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO unique_lock AS held (key, jid, expires) VALUES ('throttle:' || (throttle ->> 'key'), '',
+      ceil(now + (throttle ->> 'perMs')::double precision)) ON CONFLICT (key) DO UPDATE SET expires = excluded.expires $$;
+
 -- Stores jobs, and returns the result of each.
 CREATE OR REPLACE FUNCTION enqueue_checked(ahead bigint, wire integer, jobs json) RETURNS json
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -172,16 +195,18 @@ DECLARE
   places integer[] := '{}';
   locked text[];
   known json;
+  replaced boolean;
   in_order boolean;
 BEGIN
   locked := ARRAY(
-    SELECT part.kind || ':' || (part.value ->> CASE part.kind WHEN 'batch' THEN 'id' ELSE 'key' END)
+    SELECT part.kind || ':' || (part.value ->> 'key')
     FROM json_array_elements(jobs) AS given (job), LATERAL json_each(given.job) AS part (kind, value)
-    WHERE part.kind IN ('throttle', 'debounce', 'batch') OR part.kind = 'unique' AND (part.value ->> 'replace') = 'true');
+    WHERE part.kind IN ('throttle', 'debounce') OR part.kind = 'unique' AND (part.value ->> 'replace') = 'true');
   PERFORM lock_names(locked);
+  PERFORM hold_batches(jobs);
   now := now_ms(ahead);
   -- By their keys, which all calls take in one order, unless a job's place in the call decides about more than one.
-  in_order := NOT EXISTS (SELECT 1 FROM unnest(locked) AS name WHERE name NOT LIKE 'batch:%') AND NOT EXISTS (
+  in_order := cardinality(locked) = 0 AND NOT EXISTS (
     SELECT 1 FROM json_to_recordset(jobs) AS given ("unique" json, once json) WHERE "unique" IS NOT NULL AND once IS NOT NULL);
   FOR one IN
     SELECT queue || coalesce('|' || "group", '') AS name, given.* FROM ROWS FROM (json_to_recordset(jobs) AS (jid text, queue text,
@@ -214,6 +239,8 @@ BEGIN
       END IF;
     END IF;
     IF one.throttle IS NOT NULL THEN
+      -- An older snapshot doesn't have all pushes: it fails if there is another one. Else their lock is enough.
+      IF current_setting('transaction_isolation') <> 'read committed' THEN PERFORM note_throttled(one.throttle, now); END IF;
       -- If the clock was set back, later times become now.
       UPDATE throttled SET at = now WHERE key = one.throttle ->> 'key' AND at > now;
       SELECT jid, at INTO seen FROM throttled WHERE key = one.throttle ->> 'key' AND at > now - (one.throttle ->> 'perMs')::double precision
@@ -232,9 +259,14 @@ BEGIN
       END IF;
     END IF;
     IF one."unique" IS NOT NULL THEN
-      holder := take_unique(one."unique" ->> 'key', one.jid, round(now + (one."unique" ->> 'ttlMs')::double precision)::bigint, now);
+      LOOP
+        holder := take_unique(one."unique" ->> 'key', one.jid, round(now + (one."unique" ->> 'ttlMs')::double precision)::bigint, now);
+        EXIT WHEN holder IS NULL OR (one."unique" ->> 'replace') IS DISTINCT FROM 'true';
+        replaced := replace_waiting(one."unique" ->> 'key', holder, one.name, one.payload, due, now, wire);
+        EXIT WHEN replaced IS NOT NULL;
+      END LOOP;
       IF holder IS NOT NULL THEN
-        IF (one."unique" ->> 'replace') IS DISTINCT FROM 'true' OR NOT replace_waiting(holder, one.name, one.payload, due, now, wire) THEN
+        IF (one."unique" ->> 'replace') IS DISTINCT FROM 'true' OR NOT replaced THEN
           DELETE FROM once_key WHERE key = one.once ->> 'key' AND jid = one.jid;
           results[one.place] := json_build_object('kind', 'duplicate', 'holder', holder);
           CONTINUE;
@@ -245,6 +277,7 @@ BEGIN
     IF one.throttle IS NOT NULL THEN
       INSERT INTO throttled (key, jid, at, expires) VALUES (one.throttle ->> 'key', coalesce(holder, one.jid), now,
         ceil(now + (one.throttle ->> 'perMs')::double precision));
+      PERFORM note_throttled(one.throttle, now);
     END IF;
     IF holder IS NOT NULL THEN
       UPDATE unique_lock SET expires = round(now + (one."unique" ->> 'ttlMs')::double precision) WHERE key = one."unique" ->> 'key';
@@ -275,7 +308,7 @@ BEGIN
       array_agg(one.payload ORDER BY place), NULL, NULL, array_agg(one.batch ORDER BY place), array_agg(one.at ORDER BY place), NULL)
       FROM unnest(names, jids, payloads, batches, ats, places) AS one (name, jid, payload, batch, at, place);
   END IF;
-  FOR one IN SELECT id, count(*) AS more FROM unnest(counted) AS id GROUP BY id ORDER BY id LOOP
+  FOR one IN SELECT id, count(*) AS more FROM unnest(counted) AS id GROUP BY id ORDER BY id DESC LOOP
     UPDATE batch SET version = version + 1, total = total + one.more, pending = pending + one.more,
       due = CASE WHEN closed_as IS NULL THEN now + close_within END WHERE id = one.id;
   END LOOP;

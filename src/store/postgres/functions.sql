@@ -453,6 +453,7 @@ BEGIN
         room := room - 1;
         RETURN QUERY SELECT 0, one.job, one.take, one.name, one.payload,
           one.cancelled = 1 OR EXISTS (SELECT 1 FROM batch WHERE id = one.batch AND closed_as = 'cancelled');
+      ELSIF one.cancelled = 1 THEN UPDATE lease SET worker_id = worker_number('cancelled') WHERE lease.job = one.job;
       ELSE
         DELETE FROM lease WHERE lease.job = one.job;
         INSERT INTO queued (queue, job) VALUES (one.queue, one.job);
@@ -505,6 +506,7 @@ DECLARE
   is_kept boolean;
 BEGIN
   -- A cancelled job doesn't run again: it passes to the worker of cancelled jobs.
+  IF kinds ~ '[ts]' THEN PERFORM 1 FROM lease WHERE job = ANY(jobs) AND worker_id + 0 = number ORDER BY job FOR UPDATE; END IF;
   IF kinds ~ '[ts]' AND EXISTS (SELECT 1 FROM lease WHERE job = ANY(jobs) AND worker_id + 0 = number AND cancelled = 1) THEN
     FOR i IN 1 .. cardinality(jobs) LOOP
       CONTINUE WHEN substr(kinds, i, 1) NOT IN ('t', 's');

@@ -13,10 +13,10 @@ import type { EnqueueResult, Lease, NewJob, TakeRequest } from "../port/jobs.ts"
 import type { Outcome, SettleOptions, SettleResult } from "../port/outcomes.ts";
 import { isHeld, type StoreError } from "../port/errors.ts";
 import { MAX_RECORDS } from "../port/results.ts";
-import { type Body, type Engine, query, type Value } from "../sql/body.ts";
+import { type Body, type Engine, hold, query, type Value } from "../sql/body.ts";
 import { isConditional } from "../sql/enqueue.ts";
 import { trimDead } from "../sql/job_ends.ts";
-import { parseToken, returnLease } from "../sql/leases.ts";
+import { keepCancelled, parseToken, returnLease } from "../sql/leases.ts";
 import { settle } from "../sql/settle.ts";
 import { workerIn } from "../sql/workers.ts";
 import { randomName } from "./client.ts";
@@ -288,11 +288,12 @@ function prefixOf(take: number): number {
 }
 
 function* returnUnknown(engine: Engine, worker: string, isKnown: (token: string) => boolean): Body<void> {
-  const rows = yield query(`SELECT job, take, queue FROM lease WHERE worker_id = ${workerIn("?1")} ORDER BY job`, [
-    worker,
-  ]);
+  const theirs = `FROM lease WHERE worker_id = ${workerIn("?1")} ORDER BY job`;
+  // A job may be cancelled at this moment.
+  yield hold(`SELECT 1 ${theirs} FOR UPDATE`, [worker]);
+  const rows = yield query(`SELECT job, take, queue ${theirs}`, [worker]);
   for (const { job, take, queue } of rows) {
-    if (isKnown(`${job}.${take}`)) continue;
+    if (isKnown(`${job}.${take}`) || (yield* keepCancelled("job = ?1", Number(job)))) continue;
     const gone = yield query("DELETE FROM lease WHERE job = ?1 AND take = ?2 RETURNING 1", [Number(job), Number(take)]);
     if (gone.length > 0) yield* returnLease(engine, Number(queue), Number(job), true);
   }

@@ -7,14 +7,16 @@ import type { Store } from "../admin/store.ts";
 import { LeaseBook } from "../ops/lease_book.ts";
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import { maxEntries } from "../port/logs.ts";
+import { MAX_RECORDS } from "../port/results.ts";
 import { UnsweptKeys } from "../sql/push_keys.ts";
 import { batchesPart } from "../sql/batches.ts";
-import { type Body, type Engine, lock, query } from "../sql/body.ts";
+import { type Body, type Engine, hold, lock, query } from "../sql/body.ts";
 import { classesPart } from "../sql/classes.ts";
 import { configure } from "../sql/configure.ts";
 import { Cron } from "../sql/cron.ts";
 import * as editor from "../sql/edit.ts";
 import * as entries from "../sql/entries.ts";
+import type { EntryRow } from "../sql/entries.ts";
 import { flowsPart } from "../sql/flows.ts";
 import { readGroups } from "../sql/groups.ts";
 import { remove } from "../sql/job_rows.ts";
@@ -78,6 +80,8 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
       yield* engine.grow(0, 1);
     },
     holdLeases,
+    holdEntries,
+    trimRecords,
     // Triggers count. A job that is added by itself has returned to its queue.
     *grow(_, by) {
       if (by > 0) yield query(`SELECT nextval('${runner.schema}.returned')`);
@@ -238,9 +242,53 @@ function* holdLeases(
   return new Map(rows.map(({ job, take }) => [Number(job), String(take)]));
 }
 
+/** See `Engine.trimRecords`. Settlements don't wait for each other: each skips what another one deletes. */
+function* trimRecords(now: number): Body<void> {
+  const drop = (which: string) =>
+    `DELETE FROM record WHERE id = ANY (ARRAY(SELECT id FROM record WHERE ${which} LIMIT 1000 FOR UPDATE SKIP LOCKED))`;
+  yield query(drop("expires <= ?1 ORDER BY expires"), [now]);
+  yield query(drop("id <= (SELECT max(id) FROM record) - ?1 ORDER BY id"), [MAX_RECORDS]);
+}
+
+/** See `Engine.holdEntries`. Only a transaction that has the place of a waiting job changes its payload. */
+function* holdEntries(rows: readonly EntryRow[]): Body<readonly EntryRow[]> {
+  // A push that replaces a job has its lock before its place.
+  const locked = rows.filter(({ payload }) => payload.includes('"unique_'));
+  if (locked.length > 0) {
+    yield hold("SELECT 1 FROM unique_lock WHERE jid = ANY (?1::text[]) ORDER BY key FOR UPDATE", [
+      array(locked.map(({ jid }) => jid)),
+    ]);
+  }
+  const [queued, members] = [rows.filter(({ queue }) => queue !== null), rows.filter(({ queue }) => queue === null)];
+  if (queued.length > 0) {
+    yield hold(
+      `SELECT 1 FROM queued JOIN unnest(?1::text[], ?2::bigint[]) AS one (name, job)
+         ON queued.queue = (SELECT id FROM queue WHERE queue.name = one.name) AND queued.job = one.job
+       ORDER BY queued.job FOR UPDATE OF queued`,
+      [array(queued.map(({ queue }) => queue!)), array(queued.map(({ id }) => Number(id)))],
+    );
+  }
+  if (members.length > 0) {
+    yield hold("SELECT 1 FROM member WHERE job = ANY (?1::bigint[]) ORDER BY place, at, job FOR UPDATE", [
+      array(members.map(({ id }) => Number(id))),
+    ]);
+  }
+  if (rows.length === 0) return rows;
+  const current = yield query("SELECT id, payload FROM job WHERE id = ANY (?1::bigint[])", [
+    array(rows.map(({ id }) => Number(id))),
+  ]);
+  const payloads = new Map(current.map(({ id, payload }) => [Number(id), payload as string]));
+  return rows.flatMap((row) => {
+    const payload = payloads.get(Number(row.id));
+    return payload === undefined ? [] : [{ ...row, payload }];
+  });
+}
+
 /** See `Engine.returnLeases`. */
 function* returnLeases(worker: string): Body<void> {
   const theirs = `worker_id = ${workerIn("?1")}`;
+  // A job may be cancelled at this moment.
+  yield hold(`SELECT 1 FROM lease WHERE ${theirs} ORDER BY job FOR UPDATE`, [worker]);
   yield* keepCancelled(theirs, worker);
   const gone = yield query(`DELETE FROM lease WHERE ${theirs} RETURNING job, queue`, [worker]);
   for (const { job } of gone) yield* markReturned(Number(job), true);

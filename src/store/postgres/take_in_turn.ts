@@ -49,11 +49,14 @@ interface ReadyGroup extends Group {
 
 /** Takes jobs of queues in their order. */
 export function* takeInTurn(runner: Runner, wanted: Wanted, now: number): Body<Lease[]> {
-  const { queues, limit, worker } = wanted;
+  const { queues, limit, worker, take: number } = wanted;
+  // A take whose reply is lost may arrive after it was given up: see the function `take`.
+  yield lock(`take:${worker}:${number}`);
   const [row] = yield query(
     `SELECT ${runner.schema}.worker_number(?1) AS number FROM (SELECT 1) AS one
-     WHERE NOT EXISTS (SELECT 1 FROM queue WHERE name = ?2 AND paused = 1 AND (paused_until IS NULL OR paused_until > ?3))`,
-    [worker, ALL_QUEUES, now],
+     WHERE NOT EXISTS (SELECT 1 FROM queue WHERE name = ?2 AND paused = 1 AND (paused_until IS NULL OR paused_until > ?3))
+       AND NOT EXISTS (SELECT 1 FROM given_up WHERE worker = ?1 AND take = ?4)`,
+    [worker, ALL_QUEUES, now, number],
   );
   if (row === undefined) return [];
   const take = new Take(runner, wanted, Number(row.number), now);

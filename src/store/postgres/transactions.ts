@@ -35,7 +35,17 @@ export function transactionsPart(runner: Runner, engine: Engine, book: LeaseBook
     },
     async settle(transaction, worker, outcomes: readonly Outcome[]): Promise<SettleResult> {
       const send = sender(transaction);
-      const [row] = await send(`SELECT ${runner.schema}.now_ms($1::bigint) AS now`, [runner.ahead]);
+      const [row] = await send(
+        `SELECT ${runner.schema}.now_ms($1::bigint) AS now, current_setting('transaction_isolation') AS isolation`,
+        [runner.ahead],
+      );
+      if (row!.isolation !== "read committed" && outcomes.some(({ parent, steps }) => parent !== undefined || steps)) {
+        throw new Error(
+          `ctx.complete of a job with steps or a parent needs a transaction at READ COMMITTED, not at ${
+            String(row!.isolation).toUpperCase()
+          }: there it doesn't see what other transactions have committed; begin the transaction with READ COMMITTED`,
+        );
+      }
       const body: Body<SettleResult> = settle(engine, worker, outcomes, Number(row!.now));
       return await runner.runOn(body, send);
     },

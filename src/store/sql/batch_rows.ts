@@ -9,10 +9,10 @@ import { type BatchEvent, type Counted, countedIn, type MemberEnd, type MemberLe
 import { batchMembers } from "../ops/batch_notice.ts";
 import type { BatchRow, BatchSpec, Counter } from "../ops/batch_record.ts";
 import { type BatchMember, type BatchRefusal, type MemberChange, TEND_LIMIT } from "../port/batches.ts";
-import { type Body, type Engine, query } from "./body.ts";
+import { type Body, type Engine, hold, query, type Statement } from "./body.ts";
 import { record } from "./events.ts";
 import * as flowRows from "./flow_rows.ts";
-import { partsOf } from "./step_rows.ts";
+import { holdLease, partsOf } from "./step_rows.ts";
 import { followBatch } from "./webhooks.ts";
 import { workerIn } from "./workers.ts";
 
@@ -24,12 +24,19 @@ export function* row(id: string): Body<BatchRow | undefined> {
   return row as BatchRow | undefined;
 }
 
+/** Holds a batch until the transaction ends. */
+export function holdBatch(id: string): Statement {
+  return hold("SELECT 1 FROM batch WHERE id = ?1 FOR NO KEY UPDATE", [id]);
+}
+
 /**
- * Returns why a batch doesn't accept a member. The caller has locked the batch.
+ * Returns why a batch doesn't accept a member. From now on it stays as it is, until the transaction ends.
  *
  * @param isAdmission the member is running already
  */
 export function* refusal({ id, by }: BatchMember, isAdmission = false): Body<BatchRefusal | undefined> {
+  if (by !== undefined) yield holdLease(by);
+  yield holdBatch(id);
   const [batch] = (yield query(ROW, [id])) as unknown as readonly BatchRow[];
   if (batch === undefined) return "missing";
   if (batch.closed_as === null) return undefined;
@@ -50,6 +57,15 @@ export function* leasedPayload({ worker, token }: MemberLease): Body<string | un
     [...partsOf(token), worker],
   );
   return job?.payload as string | undefined;
+}
+
+/**
+ * Returns the changes of the batch with the last ID. In this order, transactions that change the same batches don't wait for each other in a
+ * circle: a batch is created after its parent, which is changed later.
+ */
+function last<Changes>(noted: ReadonlyMap<string, Changes>): readonly [id: string, Changes] {
+  const [first, ...others] = noted;
+  return others.reduce((last, one) => one[0] > last[0] ? one : last, first!);
 }
 
 /** The changes of one step. Apply them in the same transaction. */
@@ -116,13 +132,11 @@ export class BatchChanges {
   }
 
   *#applyCounts(now: number): Body<void> {
-    while (this.#noted !== undefined) {
-      const all = this.#noted;
-      this.#noted = undefined;
-      for (const [id, changes] of all) {
-        yield* this.#add(id, changes);
-        yield* this.#advance(id, now, changes.has("total"));
-      }
+    while (this.#noted !== undefined && this.#noted.size > 0) {
+      const [id, changes] = last(this.#noted);
+      this.#noted.delete(id);
+      yield* this.#add(id, changes);
+      yield* this.#advance(id, now, changes.has("total"));
     }
   }
 

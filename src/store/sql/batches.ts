@@ -22,9 +22,10 @@ import type { StepLease } from "../port/steps.ts";
 import { batchOf, type BatchRow } from "../ops/batch_record.ts";
 import { BatchChanges } from "./batch_rows.ts";
 import * as counters from "./batch_rows.ts";
-import { type Body, type Dialect, type Engine, lock, query } from "./body.ts";
+import { type Body, type Dialect, type Engine, inOrder, lock, query } from "./body.ts";
 import * as flowRows from "./flow_rows.ts";
 import * as keys from "./push_keys.ts";
+import { holdLease } from "./step_rows.ts";
 
 const NOTHING: Tended = { abandoned: 0, removed: 0, more: false };
 
@@ -39,12 +40,11 @@ export function batchesPart(engine: Engine): BatchStore {
       const { id, parent, closeWithinMs, keepMs, flow, once, ...spec } = batch;
       return write(function* (now): Body<BatchRefusal | FirstBatch | undefined> {
         yield lock(`batch:${id}`);
-        if ((yield* counters.row(id)) !== undefined) return undefined;
+        if ((yield query("SELECT 1 FROM batch WHERE id = ?1", [id])).length > 0) return undefined;
         if (once) yield lock(`once:${once.key}`);
         const first = once && (yield* keys.firstWith(once, now));
         // Nothing of an abandoned flow has run.
         if (first && (yield* counters.row(first.first))?.closed_as !== "abandoned") return first;
-        if (parent) yield lock(`batch:${parent.id}`);
         const refusal = parent && (yield* counters.refusal(parent));
         if (refusal !== undefined) return refusal;
         if (once) yield* keys.replaceOnce(engine, once, id, now);
@@ -89,6 +89,7 @@ export function batchesPart(engine: Engine): BatchStore {
     admit(lease: StepLease, id: string): Promise<string | undefined> {
       return write(function* (now) {
         yield lock(`batch:${id}`);
+        yield holdLease(lease);
         const payload = yield* counters.leasedPayload(lease);
         if (payload === undefined) return undefined;
         const counted = membershipOf({ batch: id, [COUNTED_FIELD]: getField(payload, COUNTED_FIELD) })?.counted;
@@ -165,12 +166,19 @@ function* hasDue(only: "nodes" | undefined, now: number): Body<boolean> {
 /** Abandons or removes the batches that are due. */
 function* sweep(storeJobs: Engine["storeJobs"], limit: number, now: number): Body<Tended> {
   const due = yield query(
-    "SELECT id, closed, flow FROM batch WHERE due <= ?1 ORDER BY due LIMIT ?2",
+    "SELECT id FROM batch WHERE due <= ?1 ORDER BY due LIMIT ?2",
     [now, limit + 1],
   );
   let abandoned = 0;
   let removed = 0;
-  for (const { id, closed, flow } of due.slice(0, limit) as unknown as readonly BatchRow[]) {
+  for (
+    const { id } of inOrder(due.slice(0, limit), ({ id }) => String(id)).reverse() as unknown as readonly BatchRow[]
+  ) {
+    yield counters.holdBatch(id);
+    const row = yield* counters.row(id);
+    // It may have been closed, or got a member.
+    if (row === undefined || row.due === null || row.due > now) continue;
+    const { closed, flow } = row;
     if (closed === null) {
       yield* closeBatch(storeJobs, id, "abandoned", now);
       abandoned++;
@@ -185,7 +193,7 @@ function* sweep(storeJobs: Engine["storeJobs"], limit: number, now: number): Bod
 }
 
 function* closeBatch(storeJobs: Engine["storeJobs"], id: string, as: ClosedAs, now: number): Body<CloseResult> {
-  yield lock(`batch:${id}`);
+  yield counters.holdBatch(id);
   const row = yield* counters.row(id);
   if (row === undefined) return undefined;
   // A closed batch that has not ended can still be cancelled.

@@ -10,9 +10,11 @@
  * - `ON CONFLICT (columns)` instead of `INSERT OR …`. In `DO UPDATE`, the present columns have their table's name.
  * - `CASE` instead of `iif` and of `max` with two arguments; `string_agg`; a `LIMIT` is never negative; names in lower case; `"user"` in quotes.
  * - Texts are compared by their bytes: a server's columns have the collation `C`.
+ * - A body holds what it reads and then writes: {@linkcode hold}, {@linkcode lock}. On a server, others commit between two statements.
  *
  * @module
  */
+import type { EntryRow } from "./entries.ts";
 import type { UnsweptKeys } from "./push_keys.ts";
 import type { NewJob } from "../port/jobs.ts";
 
@@ -22,11 +24,11 @@ export type Value = string | number | null;
 /** A row, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A statement, or names that no other transaction locks until this one ends. */
-export type Statement = { readonly text: string; readonly values: readonly Value[] } | {
-  readonly text?: undefined;
-  readonly locks: readonly string[];
-};
+/** A statement, or what no other transaction locks until this one ends: names, or the rows of a `SELECT`. */
+export type Statement =
+  | { readonly text: string; readonly values: readonly Value[] }
+  | { readonly text?: undefined; readonly locks: readonly string[] }
+  | { readonly text?: undefined; readonly locks?: undefined; readonly rows: string; readonly values: readonly Value[] };
 
 /** The body of a verb. */
 export type Body<T> = Generator<Statement, T, readonly Row[]>;
@@ -82,6 +84,10 @@ export interface Engine {
   storeJobs(jobs: readonly NewJob[], now: number): Body<number>;
   /** Removes the rows of ended jobs, which are in no place and belong to no batch; or does so later. */
   removeEnded(jobs: readonly number[]): Body<void>;
+  /** Deletes expired records, and the oldest beyond `MAX_RECORDS`. */
+  trimRecords(now: number): Body<void>;
+  /** Returns these entries as they are now. Those that aren't running stay so until the transaction ends. */
+  holdEntries(rows: readonly EntryRow[]): Body<readonly EntryRow[]>;
   /** Returns the leases of a worker to their queues, except those of cancelled jobs. */
   returnLeases(worker: string): Body<void>;
   /** Returns the takes of those of these leases that the worker has, by job. Nothing else changes them until the transaction ends. */
@@ -130,6 +136,14 @@ export function inOrder<T>(rows: readonly T[], nameOf: (row: T) => string): T[] 
 /** Locks names until the transaction ends. The first line of a body that writes what it has read names its locks here. */
 export function lock(...names: readonly string[]): Statement {
   return { locks: names };
+}
+
+/**
+ * Locks the rows of a `SELECT … FOR UPDATE` or `… FOR SHARE` until the transaction ends. Nothing waits for its reply, so it takes no round
+ * trip. A row that the body reads afterwards is the latest: another transaction that changed it has ended.
+ */
+export function hold(text: string, values: readonly Value[] = []): Statement {
+  return { rows: text, values };
 }
 
 /** Prepares a statement of SQLite. */

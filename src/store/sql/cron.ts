@@ -17,9 +17,10 @@ import {
   type StoredCron,
 } from "../port/cron.ts";
 import { CursorError } from "../port/cursor.ts";
-import { type Body, type Engine, lock, query, type Row, type Value } from "./body.ts";
+import { type Body, type Engine, hold, lock, query, type Row, type Value } from "./body.ts";
 import { type CronRow, firstDue, NEVER, rowsOf, toStored } from "./cron_rows.ts";
 import { writeAll } from "./cron_writes.ts";
+import { inTexts } from "./in_parts.ts";
 
 const DEFAULT_LIMIT = 100;
 /** Maximum number of entries that one step plans again. */
@@ -93,24 +94,28 @@ export class Cron implements CronStore {
   }
 }
 
-/** A job has left the store, or is dead: its cron entry no longer has a live job. */
-export function* endLive(jid: string): Body<void> {
-  const [entry] = yield query("SELECT name, awaited FROM cron WHERE live = ?1", [jid]);
-  if (entry === undefined) return;
-  const [counter] = yield query(
-    "UPDATE cron_counter SET version = version + 1, changes = changes + ?1 RETURNING version",
-    [
-      Number(entry.awaited),
-    ],
-  );
-  yield query(
-    `UPDATE cron SET live = NULL, version = ?1, next = CASE WHEN awaited = 1 THEN 0 ELSE next END, awaited = 0 WHERE name = ?2`,
-    [Number(counter!.version), String(entry.name)],
-  );
+/** Jobs have left the store, or are dead: their cron entries no longer have a live job. */
+export function* endLive(jids: readonly string[]): Body<void> {
+  for (const { where, values } of inTexts(jids, "live")) {
+    yield hold(`SELECT 1 FROM cron WHERE ${where} ORDER BY name FOR UPDATE`, values);
+    const entries = yield query(`SELECT name, awaited FROM cron WHERE ${where}`, values);
+    if (entries.length === 0) continue;
+    const awaited = entries.reduce((sum, { awaited }) => sum + Number(awaited), 0);
+    const [counter] = yield query(
+      "UPDATE cron_counter SET version = version + 1, changes = changes + ?1 RETURNING version",
+      [awaited],
+    );
+    const version = `?${values.length + 1}`;
+    yield query(
+      `UPDATE cron SET live = NULL, version = CAST(${version} AS bigint), next = CASE WHEN awaited = 1 THEN 0 ELSE next END, awaited = 0
+       WHERE ${where}`,
+      [...values, Number(counter!.version)],
+    );
+  }
 }
 
 function* markSeen(names: readonly string[], now: number): Body<void> {
-  for (const name of names) yield query("UPDATE cron SET seen_at = ?1 WHERE name = ?2", [now, name]);
+  for (const name of names.toSorted()) yield query("UPDATE cron SET seen_at = ?1 WHERE name = ?2", [now, name]);
 }
 
 function* readSurvey(now: number): Body<CronSurvey & { readonly changes: number }> {

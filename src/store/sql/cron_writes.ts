@@ -1,16 +1,16 @@
 /**
- * Writes of cron entries: a few statements for many entries. The counter is written before the entries, so that transactions of a
- * server don't wait for each other in a circle.
+ * Writes of cron entries: a few statements for many entries. They are held in the order of their names, then the counter is written: so
+ * transactions of a server don't wait for each other in a circle.
  *
  * @module
  */
 import type { CronRemoval, CronWrite } from "../port/cron.ts";
 import type { NewJob } from "../port/jobs.ts";
 import { cronRecordsKept } from "../port/logs.ts";
-import { type Body, type Engine, lock, query, type Value } from "./body.ts";
+import { type Body, type Engine, hold, lock, query, type Value } from "./body.ts";
 import { type CronRow, firstDue, NEVER, rowsOf, toStored } from "./cron_rows.ts";
 import { record } from "./events.ts";
-import { ROWS_PER_STATEMENT } from "./in_parts.ts";
+import { inTexts, ROWS_PER_STATEMENT } from "./in_parts.ts";
 
 /** Rows to write: of names, the latest of each. */
 interface Rows {
@@ -28,6 +28,9 @@ export function* writeAll(
   now: number,
 ): Body<(number | undefined)[]> {
   yield lock("cron");
+  for (const { where, values } of inTexts(writes.map(({ name }) => name).sort(), "name")) {
+    yield hold(`SELECT 1 FROM cron WHERE ${where} ORDER BY name FOR UPDATE`, values);
+  }
   const rows = yield* rowsOf(writes.map(({ name }) => name));
   const [counter] = yield query(
     `UPDATE cron_counter SET version = version + ?1, latest = CASE WHEN latest < ?2 THEN ?2 ELSE latest END

@@ -7,7 +7,8 @@ import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import { uncounted } from "../../job/payload_edits.ts";
 import type { Cancellation, Edit, PlaceSelection } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
-import type { Body, Engine } from "./body.ts";
+import { STEPS_FIELD } from "../../job/step.ts";
+import { type Body, type Engine, lock } from "./body.ts";
 import type { EntryRow } from "./entries.ts";
 import * as entries from "./entries.ts";
 import { JobEnds, trimDead } from "./job_ends.ts";
@@ -15,6 +16,7 @@ import * as jobRows from "./job_rows.ts";
 import { cursorAt, readFirst } from "./pages.ts";
 import { enqueuedNow, toBack } from "./promote.ts";
 import * as queues from "./queue_rows.ts";
+import { parentIn, sleepLock } from "./step_rows.ts";
 
 /** An edit of a row, and the state of its transaction. */
 interface RowEdit {
@@ -37,7 +39,7 @@ export async function edit(
   for (let from = 0; from < all.length;) {
     const step = await engine.write(function* (now) {
       const rows = yield* locate(all.slice(from));
-      const found = rows.filter((row) => row !== undefined);
+      const found = yield* holdRows(engine, rows.filter((row) => row !== undefined));
       return { looked: rows.length, edited: yield* apply(engine, found, edit, queue, now) };
     }, { rows: all.length - from });
     from += step.looked;
@@ -75,17 +77,29 @@ async function editPlace(
       if (rows.length === 0) break;
       // Continue after the rows that can't be edited.
       cursor = cursorAt(rows.at(-1)!);
-      count += yield* apply(engine, rows, edit, queue, now);
+      count += yield* apply(engine, yield* holdRows(engine, rows), edit, queue, now);
       if (budget.isSpent && count > 0) break;
     }
     return count;
   }, { rows: limit });
 }
 
-/** Deletes an entry that is now in another store. Returns false if it has moved. */
-export function* removeMoved(engine: Engine, ref: string, now: number): Body<boolean> {
-  const row = yield* entries.locate(ref);
-  if (row === undefined || row.place === "running" || !(yield* takeOut(engine, row))) return false;
+/** Returns the rows as they are now. They stay in their places until the transaction ends, and their steps don't change. */
+export function* holdRows(engine: Engine, rows: readonly EntryRow[]): Body<readonly EntryRow[]> {
+  const sleeps = rows.flatMap(({ jid, payload }) => [
+    ...(jid !== null && payload.includes(`"${STEPS_FIELD}"`) ? [sleepLock(jid)] : []),
+    ...(parentIn(payload)?.jid !== undefined ? [sleepLock(parentIn(payload)!.jid)] : []),
+  ]);
+  if (sleeps.length > 0) yield lock(...sleeps);
+  return yield* engine.holdEntries(rows);
+}
+
+/** Deletes an entry that is now in another store. Returns false if it has moved, or has another payload. */
+export function* removeMoved(engine: Engine, ref: string, payload: string, now: number): Body<boolean> {
+  const found = yield* entries.locate(ref);
+  if (found?.payload !== payload || found.place === "running") return false;
+  const [row] = yield* holdRows(engine, [found]);
+  if (row?.payload !== payload || !(yield* takeOut(engine, row))) return false;
   const ends = new JobEnds(engine);
   yield* ends.noteRow(row, "moved", now);
   yield* ends.apply(now);
@@ -148,5 +162,5 @@ function* applyTo(engine: Engine, row: EntryRow, { edit, now, queue, ends }: Row
 /** Removes a job from its place. The caller puts it in another one, or deletes it. Returns false if it has left it. */
 export function* takeOut(engine: Engine, { queue, id }: EntryRow): Body<boolean> {
   if (queue === null) return yield* jobRows.removeFromSet(id);
-  return yield* queues.remove(engine, yield* queues.idOf(queue), id);
+  return yield* queues.remove(engine, queue, id);
 }

@@ -99,15 +99,14 @@ export function isConditional({ unique, once, throttle, debounce, batch }: NewJo
     batch !== undefined;
 }
 
-/** Returns the names of the locks for the keys and batches of jobs. */
+/** Returns the names of the locks for the keys of jobs. */
 function lockNames(jobs: readonly NewJob[]): string[] {
   const names = new Set<string>();
-  for (const { unique, once, throttle, debounce, batch } of jobs) {
+  for (const { unique, once, throttle, debounce } of jobs) {
     if (unique !== undefined) names.add(`unique:${unique.key}`);
     if (once !== undefined) names.add(`once:${once.key}`);
     if (throttle !== undefined) names.add(`throttle:${throttle.key}`);
     if (debounce !== undefined) names.add(`debounce:${debounce.key}`);
-    if (batch !== undefined) names.add(`batch:${batch.id}`);
   }
   return [...names];
 }

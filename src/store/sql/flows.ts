@@ -8,7 +8,7 @@ import type { BatchRefusal } from "../port/batches.ts";
 import type { FlowStore, NewNode, NodePage, NodeRequest } from "../port/flows.ts";
 import { numberIn } from "../port/cursor.ts";
 import * as counters from "./batch_rows.ts";
-import { type Body, type Engine, lock, query } from "./body.ts";
+import { type Body, type Engine, query } from "./body.ts";
 import * as flowRows from "./flow_rows.ts";
 
 const COLUMNS = "name, position, spec, followers, needs, state, changed, effect, payload, result";
@@ -18,7 +18,6 @@ export function flowsPart({ write, read, storeJobs }: Engine): FlowStore {
   return {
     add(id: string, nodes: readonly NewNode[]): Promise<BatchRefusal | undefined> {
       return write(function* (now) {
-        yield lock(`batch:${id}`);
         const refusal = yield* counters.refusal({ id });
         if (refusal !== undefined) return refusal;
         const changes = new counters.BatchChanges(storeJobs);

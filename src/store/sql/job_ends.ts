@@ -15,7 +15,7 @@ import { followsOf } from "../ops/follow.ts";
 import type { NewJob } from "../port/jobs.ts";
 import type { NewRecord } from "../port/results.ts";
 import { BatchChanges } from "./batch_rows.ts";
-import { type Body, type Engine, query, type Row } from "./body.ts";
+import { type Body, type Engine, hold, query, type Row } from "./body.ts";
 import { endLive } from "./cron.ts";
 import { recordEnds } from "./events.ts";
 import { inParts, inTexts } from "./in_parts.ts";
@@ -47,15 +47,24 @@ export class JobEnds {
   /** The jobs of webhooks. */
   readonly #follow: NewJob[] = [];
   readonly #storeJobs: Engine["storeJobs"];
+  readonly #trimRecords: Engine["trimRecords"];
   #subscriptions: readonly Subscription[] | undefined;
   /** Dead jobs with steps, which they keep. */
   readonly #died: string[] = [];
+  /** Jobs that cron entries may have as their live one. */
+  readonly #occurrences: string[] = [];
   #hasRecords = false;
   readonly #dialect: Engine["dialect"];
   /** The jobs of events, by their members. */
   readonly #events = new Map<string, number[]>();
 
-  constructor({ removeEnded, storeJobs, dialect }: Pick<Engine, "removeEnded" | "storeJobs" | "dialect">) {
+  constructor(
+    { removeEnded, storeJobs, trimRecords, dialect }: Pick<
+      Engine,
+      "removeEnded" | "storeJobs" | "trimRecords" | "dialect"
+    >,
+  ) {
+    this.#trimRecords = trimRecords;
     this.#dialect = dialect;
     this.#removeEnded = removeEnded;
     this.#storeJobs = storeJobs;
@@ -76,7 +85,7 @@ export class JobEnds {
     if (batch !== undefined) this.batches.noteMember(batch);
     if (parent !== undefined) yield* answerStep(parent, now);
     if (unlock !== undefined) yield* keys.unlock(unlock, jid);
-    if (occurrence !== undefined && jid !== undefined) yield* endLive(jid);
+    if (occurrence !== undefined && jid !== undefined) this.#occurrences.push(jid);
     if (record !== undefined) yield* this.noteRecord(record, now);
     if (follow !== undefined) this.#follow.push(...follow);
     if (kind === "bury" && steps) {
@@ -103,6 +112,7 @@ export class JobEnds {
    */
   *noteRow(row: JobRow, how: MemberEnd | "dead" | "moved", now: number): Body<void> {
     yield* keys.unlockOf(row.jid);
+    if (row.jid !== null) this.#occurrences.push(row.jid);
     if (how !== "moved") {
       yield* failParentOf(row.payload, ENDED_BY[how] ?? "Deleted", now);
       this.batches.notePayload(row.payload, how);
@@ -143,7 +153,8 @@ export class JobEnds {
     yield* remove(this.#gone);
     yield* this.#removeEnded(this.#ended);
     yield* forgetSteps(this.#withSteps);
-    if (this.#hasRecords) yield* results.trim(now);
+    yield* endLive(this.#occurrences.splice(0));
+    if (this.#hasRecords) yield* this.#trimRecords(now);
     if (this.#follow.length > 0) yield* this.#storeJobs(this.#follow.splice(0), now);
     yield* endStreams([...this.#withSteps, ...this.#died], now);
     yield* this.batches.apply(now);
@@ -171,11 +182,20 @@ export function* trimDead(engine: Engine, now: number): Body<number> {
     ]),
     now,
   );
-  const [dead] = yield query("SELECT size FROM set_size WHERE place = 'dead'");
-  const over = Math.min(Number(dead!.size) - engine.deadMaxJobs, MAX_DROPPED);
+  let over = Math.min(yield* surplus(engine), MAX_DROPPED);
+  if (over <= 0) return old;
+  // Another transaction may be dropping the same ones.
+  yield hold("SELECT 1 FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?1 FOR UPDATE", [over]);
+  over = Math.min(over, yield* surplus(engine));
   if (over <= 0) return old;
   const oldest = yield query("SELECT job FROM member WHERE place = 'dead' ORDER BY at, job LIMIT ?1", [over]);
   return old + (yield* drop(engine, oldest, now));
+}
+
+/** Returns how many dead jobs are too many. */
+function* surplus({ deadMaxJobs }: Engine): Body<number> {
+  const [dead] = yield query("SELECT size FROM set_size WHERE place = 'dead'");
+  return Number(dead!.size) - deadMaxJobs;
 }
 
 function* drop(engine: Engine, rows: readonly Row[], now: number): Body<number> {

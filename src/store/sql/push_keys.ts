@@ -7,7 +7,6 @@
 import { getField } from "../../job/raw.ts";
 import type { OnceKey, Throttle, UniqueLock } from "../port/jobs.ts";
 import { type Body, type Engine, query } from "./body.ts";
-import { endLive } from "./cron.ts";
 import { inTexts } from "./in_parts.ts";
 
 /** Expired locks and counted pushes that each new one deletes at most. More are deleted than arrive. */
@@ -66,11 +65,9 @@ export function lockUntilStart(payload: string): { readonly key: string; readonl
   return typeof key === "string" && typeof jid === "string" ? { key, jid } : undefined;
 }
 
-/** Releases a job's lock, and its place as the live job of a cron entry. */
+/** Releases a job's lock. */
 export function* unlockOf(jid: string | null): Body<void> {
-  if (jid === null) return;
-  yield query("DELETE FROM unique_lock WHERE jid = ?1", [jid]);
-  yield* endLive(jid);
+  if (jid !== null) yield query("DELETE FROM unique_lock WHERE jid = ?1", [jid]);
 }
 
 /** Returns the push that stored a job with the key; undefined if none did, or the key has expired. */

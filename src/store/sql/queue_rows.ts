@@ -5,10 +5,11 @@
  */
 import { ASIDE_MARK } from "../../job/aside.ts";
 import { splitName } from "../port/groups.ts";
-import { type Body, type Engine, query } from "./body.ts";
+import { type Body, type Engine, hold, query } from "./body.ts";
 
-/** Returns the ID of a queue or a group, and creates its row if it has none. */
+/** Returns the ID of a queue or a group, and creates its row if it has none. The row stays until the transaction ends. */
 export function* idOf(name: string): Body<number> {
+  yield hold("SELECT 1 FROM queue WHERE name = ?1 FOR KEY SHARE", [name]);
   const [known] = yield query("SELECT id FROM queue WHERE name = ?1", [name]);
   if (known !== undefined) return Number(known.id);
   const { queue, group } = splitName(name);
@@ -28,10 +29,13 @@ export function* add({ grow }: Engine, queue: number, job: number): Body<void> {
 }
 
 /** Removes a job from its queue. Returns false if it isn't there. */
-export function* remove({ grow }: Engine, queue: number, job: number): Body<boolean> {
-  const removed = yield query("DELETE FROM queued WHERE queue = ?1 AND job = ?2 RETURNING 1", [queue, job]);
-  if (removed.length === 0) return false;
-  yield* grow(queue, -1);
+export function* remove({ grow }: Engine, queue: string, job: number): Body<boolean> {
+  const [removed] = yield query(
+    "DELETE FROM queued WHERE queue = (SELECT id FROM queue WHERE name = ?1) AND job = ?2 RETURNING queue",
+    [queue, job],
+  );
+  if (removed === undefined) return false;
+  yield* grow(Number(removed.queue), -1);
   return true;
 }
 

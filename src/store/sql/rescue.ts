@@ -7,7 +7,7 @@ import { afterCancel, afterDeath } from "../../job/suspicion.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { splitName } from "../port/groups.ts";
 import type { DoomedJob, RescueRequest, RescueResult } from "../port/jobs.ts";
-import { type Body, type Engine, query } from "./body.ts";
+import { type Body, type Engine, hold, query } from "./body.ts";
 import { BoundedRead } from "./bounded_read.ts";
 import { rewrite } from "./job_rows.ts";
 import * as leases from "./leases.ts";
@@ -55,6 +55,10 @@ function* rescueSome(
     offline.push(worker);
     const { ended, ...running } = yield* workers.lastMoments(worker, now, leases.stillLeased);
     const leased = new BoundedRead<LeasedRow>({ limit: most, budget }, ({ payload }) => payload);
+    // Before they are read: a job may be cancelled or admitted to a batch at this moment.
+    yield hold(`SELECT 1 FROM lease WHERE worker_id = ${workers.workerIn("?1")} ORDER BY job LIMIT ?2 FOR UPDATE`, [
+      ...[worker, most],
+    ]);
     while (leased.wanted > 0) {
       leased.add(
         yield query(

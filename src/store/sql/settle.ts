@@ -26,7 +26,8 @@ export function* settle(
   const tokens = outcomes.map((outcome) => leases.parseToken(outcome.token));
   const locks: string[] = [];
   for (const { kind, steps, jid, parent } of outcomes) {
-    if (kind === "snooze" && steps && jid !== undefined) locks.push(sleepLock(jid));
+    const hasSteps = steps && kind !== "retry" && kind !== "release" && kind !== "aside";
+    if (hasSteps && jid !== undefined) locks.push(sleepLock(jid));
     if (parent !== undefined) locks.push(sleepLock(parent.jid));
   }
   const asides = outcomes.flatMap(({ kind }, i) => kind === "aside" ? tokens[i]?.job ?? [] : []);

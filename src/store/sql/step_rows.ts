@@ -8,7 +8,7 @@ import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
 import { BEGUN_FIELD } from "../../job/time.ts";
 import type { ParentStep } from "../port/outcomes.ts";
 import type { StepLease } from "../port/steps.ts";
-import { type Body, lock, query } from "./body.ts";
+import { type Body, hold, lock, query, type Statement } from "./body.ts";
 import { workerIn } from "./workers.ts";
 
 /** The name of the row that prevents a running job from sleeping. */
@@ -99,25 +99,44 @@ export function* leaveWaiting(jid: string | null): Body<void> {
 /** The action by which an operator ended a job. */
 export type EndedBy = "Deleted" | "Cancelled" | "Killed";
 
-/** Fails the step that waits for the end of a job that an operator has ended. */
-export function* failParentOf(payload: string, how: EndedBy, now: number): Body<void> {
+/** Returns the step that waits for the end of the job with this payload. */
+export function parentIn(payload: string): Pick<ParentStep, "jid" | "step"> | undefined {
   const parent = payload.includes('"parent"') ? getField(payload, "parent") : undefined;
   const { jid, step } = (parent ?? {}) as { jid?: unknown; step?: unknown };
-  if (typeof jid !== "string" || typeof step !== "string") return;
+  return typeof jid === "string" && typeof step === "string" ? { jid, step } : undefined;
+}
+
+/** Fails the step that waits for the end of a job that an operator has ended. */
+export function* failParentOf(payload: string, how: EndedBy, now: number): Body<void> {
+  const parent = parentIn(payload);
+  if (parent === undefined) return;
   const error = { class: how, message: "An operator ended the job" };
   const child = getField(payload, "jid");
-  const of = { jid, step, ...(typeof child === "string" && { child }) };
+  const of = { ...parent, ...(typeof child === "string" && { child }) };
   yield* answerStep({ ...of, state: "failed", outcome: `"error":${JSON.stringify(error)},"final":true` }, now);
 }
 
-/** Ends a wait that has not ended, and makes its job due. Returns false if it has ended. */
+/** Ends a wait that has not ended, and makes its job due. Returns false if it has ended. The caller has the {@linkcode sleepLock}. */
 export function* answerStep({ jid, step, child, state, outcome }: ParentStep, now: number): Body<boolean> {
+  yield holdStep(jid, step);
   const record = yield* stepRecord(jid, step);
   if (record === undefined || waitsUntil(record) === undefined) return false;
   if (child !== undefined && (getField(record, "child") ?? child) !== child) return false;
   yield* endStep(jid, step, endedRecord(record, now, outcome, state));
   yield* makeDue(jid, now);
   return true;
+}
+
+/** Holds a step until the transaction ends. */
+export function holdStep(jid: string, name: string): Statement {
+  return hold("SELECT 1 FROM step WHERE jid = ?1 AND name = ?2 FOR UPDATE", [jid, name]);
+}
+
+/** Holds a lease until the transaction ends: its job doesn't end meanwhile. It belongs before all other rows. */
+export function holdLease({ worker, token }: Omit<StepLease, "jid">): Statement {
+  return hold(`SELECT 1 FROM lease WHERE job = ?1 AND take = ?2 AND worker_id = ${workerIn("?3")} FOR SHARE`, [
+    ...[...partsOf(token), worker],
+  ]);
 }
 
 /** Writes the record of an ended wait. */
@@ -141,9 +160,17 @@ export function* makeDue(jid: string, now: number): Body<void> {
   yield query("INSERT INTO step (jid, name, record) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING", [jid, WAKE]);
 }
 
-/** Returns the name that is locked by the end of a wait, and by a job that is about to sleep: else each would miss the other. */
+/**
+ * Returns the name that is locked by the end of a wait, by a job that is about to sleep, and by the end of a job with steps: else each would
+ * miss the other. It belongs before all rows.
+ */
 export function sleepLock(jid: string): string {
   return `sleep:${jid}`;
+}
+
+/** Returns the name that is locked by signals of a key, and by waits for it. It belongs before {@linkcode sleepLock}. */
+export function signalLock(key: string): string {
+  return `signal:${key}`;
 }
 
 /**

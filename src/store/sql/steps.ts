@@ -15,9 +15,20 @@ import {
   tooManySignals,
   type Wait,
 } from "../port/steps.ts";
-import { type Body, type Engine, lock, query } from "./body.ts";
+import { type Body, type Engine, hold, lock, query } from "./body.ts";
 import { readWaits } from "./step_waits.ts";
-import { answerStep, endStep, findStep, joinWaiting, makeDue, takeKept } from "./step_rows.ts";
+import {
+  answerStep,
+  endStep,
+  findStep,
+  holdLease,
+  holdStep,
+  joinWaiting,
+  makeDue,
+  signalLock,
+  sleepLock,
+  takeKept,
+} from "./step_rows.ts";
 
 /** Expired signals that each new one deletes at most. More are deleted than arrive. */
 const MAX_SWEPT = 2;
@@ -45,7 +56,9 @@ function* waitFor(
   now: number,
 ): Body<Wait | undefined> {
   const { name } = wait;
-  yield lock(`steps:${lease.jid}`);
+  yield lock(`steps:${lease.jid}`, ...(wait.key === undefined ? [] : [signalLock(wait.key)]));
+  yield holdLease(lease);
+  yield holdStep(lease.jid, name);
   const held = yield* findStep(lease, name);
   if (held === undefined) return undefined;
   const { record: present } = held;
@@ -55,7 +68,6 @@ function* waitFor(
   if (until > now) {
     // The job may have been dead, and was retried: a signal of that time is kept.
     if (wait.key !== undefined) {
-      yield lock(`signal:${wait.key}`);
       const kept = yield* takeKept(wait.key, now);
       if (kept !== undefined) {
         const record = endedRecord(present, now, `"value":${kept}`);
@@ -77,7 +89,6 @@ function* begin(
   { name, about, forMs, after, key, child }: NewWait,
   now: number,
 ): Body<Wait> {
-  if (key !== undefined) yield lock(`signal:${key}`);
   const until = Math.round(now + forMs);
   const waiting = waitingRecord(about, until, waitBegins(now, after));
   // The step of a child that has begun is gone: an operator has deleted it since the attempt read it, or since this call ran and its
@@ -100,16 +111,16 @@ function* isPushed(jid: string): Body<boolean> {
 }
 
 function* send({ key, data, ttlMs }: Signal, now: number): Body<SignalResult> {
-  yield lock(`signal:${key}`);
+  yield lock(signalLock(key));
   for (;;) {
-    const [row] = yield query(
-      "DELETE FROM step_wait WHERE id = (SELECT min(id) FROM step_wait WHERE key = ?1) RETURNING jid, name",
-      [key],
-    );
-    if (row === undefined) break;
-    const jid = row.jid as string;
-    const parent = { jid, step: row.name as string, state: "succeeded", outcome: `"value":${data}` } as const;
+    const [first] = yield query("SELECT id, jid, name FROM step_wait WHERE key = ?1 ORDER BY id LIMIT 1", [key]);
+    if (first === undefined) break;
+    const jid = first.jid as string;
+    yield lock(sleepLock(jid));
+    const parent = { jid, step: first.name as string, state: "succeeded", outcome: `"value":${data}` } as const;
     if (yield* answerStep(parent, now)) return { reached: jid };
+    // Its job has ended, or its wait.
+    yield query("DELETE FROM step_wait WHERE id = ?1", [Number(first.id)]);
   }
   if (ttlMs === 0) return {};
   yield query(
@@ -127,6 +138,7 @@ function* send({ key, data, ttlMs }: Signal, now: number): Body<SignalResult> {
 
 /** Deletes steps. A job whose wait is deleted becomes due: nothing else would end the wait. */
 function* clear(jid: string, names: readonly string[] | undefined, now: number): Body<number> {
+  yield lock(sleepLock(jid));
   const cleared: string[] = [];
   if (names === undefined) {
     yield query("DELETE FROM step_wait WHERE jid = ?1", [jid]);
@@ -147,6 +159,8 @@ function* clear(jid: string, names: readonly string[] | undefined, now: number):
 
 /** Ends the sleeps and waits of a job, and makes it due. Returns how many it ended. */
 function* endWaits(jid: string, now: number): Body<number> {
+  yield lock(sleepLock(jid));
+  yield hold("SELECT 1 FROM step WHERE jid = ?1 ORDER BY id FOR UPDATE", [jid]);
   const rows = yield query(
     `SELECT name, record FROM step WHERE jid = ?1 AND name <> '' AND record LIKE '{"state":"waiting"%'`,
     [jid],

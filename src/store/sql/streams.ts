@@ -18,7 +18,7 @@ import type { StepLease } from "../port/steps.ts";
 import type { StreamRow } from "../admin/transfer.ts";
 import { type Body, type Engine, lock, query } from "./body.ts";
 import { inTexts } from "./in_parts.ts";
-import { partsOf } from "./step_rows.ts";
+import { holdLease, partsOf } from "./step_rows.ts";
 import { workerIn } from "./workers.ts";
 
 /** Rows that are looked at in one step, to drop or to return them. */
@@ -42,6 +42,7 @@ interface StoredStream {
 
 function* append({ worker, token, jid }: StepLease, given: NewChunks): Body<boolean> {
   yield lock(`stream:${jid}`);
+  yield holdLease({ worker, token });
   const [lease] = yield query(
     `SELECT 1 FROM lease WHERE job = ?1 AND take = ?2 AND worker_id = ${workerIn("?3")}`,
     [...partsOf(token), worker],

@@ -30,7 +30,18 @@ import * as jobRows from "./job_rows.ts";
 import * as keys from "./push_keys.ts";
 import { add, idOf } from "./queue_rows.ts";
 import { importStream } from "./streams.ts";
-import { endStep, joinWaiting, leaveWaiting, makeDue, sleepLock, stepRecord, takeKept, takeWake } from "./step_rows.ts";
+import {
+  endStep,
+  holdStep,
+  joinWaiting,
+  leaveWaiting,
+  makeDue,
+  signalLock,
+  sleepLock,
+  stepRecord,
+  takeKept,
+  takeWake,
+} from "./step_rows.ts";
 
 const NODES_PER_PAGE = 100;
 const ONCE_KEYS_PER_PAGE = 500;
@@ -127,7 +138,7 @@ export function transferPart(engine: Engine): TransferStore {
           if ((yield* announced())?.id === batch) {
             let gone = 0;
             for (const { ref, payload } of rows) {
-              if ((yield* locate(ref))?.payload === payload && (yield* editor.removeMoved(engine, ref, now))) gone++;
+              if (yield* editor.removeMoved(engine, ref, payload, now)) gone++;
             }
             yield query("UPDATE departure SET refs = NULL, gone = ?1", [gone]);
           }
@@ -202,18 +213,26 @@ function* putJob(engine: Engine, { place, payload, at, unique, debounce }: JobRo
 }
 
 function* putSteps({ jid, steps, receives }: StepsRow, now: number): Body<void> {
-  yield lock(`steps:${jid}`);
+  const keys = steps.flatMap(({ name, record }) =>
+    waitsUntil(record) === undefined ? [] : readStepHead(name, record, Infinity).key ?? []
+  );
+  if (receives && keys.length > 0) yield lock(...keys.map(signalLock));
+  yield lock(`steps:${jid}`, sleepLock(jid));
   if (!receives) yield* leaveWaiting(jid);
   for (const { name, record } of steps) {
     const until = waitsUntil(record);
+    yield holdStep(jid, name);
     const present = yield* stepRecord(jid, name);
     if (present === undefined) {
-      yield query("INSERT INTO step (jid, name, record) VALUES (?1, ?2, ?3)", [jid, name, record]);
+      yield query("INSERT INTO step (jid, name, record) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", [
+        jid,
+        name,
+        record,
+      ]);
     } else if (waitsUntil(present) === undefined) continue;
     else if (until === undefined) yield* endStep(jid, name, record);
     const key = until === undefined ? undefined : readStepHead(name, record, Infinity).key;
     if (key === undefined || !receives) continue;
-    yield lock(`signal:${key}`);
     const kept = yield* takeKept(key, now);
     if (kept === undefined) yield* joinWaiting({ key, jid, name, until: until! });
     else {

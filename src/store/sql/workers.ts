@@ -18,6 +18,8 @@ import { withdraw } from "./declarations.ts";
 import { record } from "./events.ts";
 import { collect, send } from "./mailbox.ts";
 
+/** A heartbeat that is later by less has overtaken this one: the clock wasn't set back. */
+const CLOCK_SLACK_MS = 1_000;
 /** The shortest time after which a heartbeat without an answer is lost. */
 const MIN_REPLY_TIMEOUT_MS = 1_000;
 
@@ -200,8 +202,8 @@ function* heartbeat(record: WorkerRecord, ttlMs: number, now: number): Body<Hear
  */
 function* followClockBack(now: number): Body<void> {
   yield query(
-    "UPDATE worker SET heartbeat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE heartbeat_at > ?1",
-    [now],
+    "UPDATE worker SET heartbeat_at = ?1, deadline = ?1 + ttl, since = ?1 WHERE heartbeat_at > ?2",
+    [now, now + CLOCK_SLACK_MS],
   );
 }
 

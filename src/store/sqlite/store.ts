@@ -24,7 +24,7 @@ import { createPromotion } from "../sql/promote.ts";
 import { UnsweptKeys } from "../sql/push_keys.ts";
 import { grow } from "../sql/queue_rows.ts";
 import { rescue } from "../sql/rescue.ts";
-import { bodyOf, resultsPart } from "../sql/results.ts";
+import { bodyOf, resultsPart, trim as trimRecords } from "../sql/results.ts";
 import { settle } from "../sql/settle.ts";
 import { sqlSeries } from "../sql/series.ts";
 import { sessionsPart } from "../sql/sessions.ts";
@@ -65,6 +65,8 @@ export function sqliteStore(url: string, context: Context): Store {
     returnLeases: (worker) => direct(() => returnLeases(context, worker)),
     removeEnded,
     holdLeases: findLeases,
+    trimRecords,
+    holdEntries: (rows) => direct(() => rows),
     grow,
     *addToTotal(name, by) {
       const [known] = yield query("UPDATE total SET count = count + ?1 WHERE name = ?2 RETURNING 1", [by, name]);
