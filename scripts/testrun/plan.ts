@@ -86,6 +86,7 @@ const LONG: Readonly<Record<string, string>> = {
   "tests/simulation/simulation_test.ts": "hundreds of schedules",
   "tests/store_postgres_foreign_long_test.ts": "the contract in each database of other people",
   "tests/store_postgres_long_test.ts": "the themes of the contract with thousands of jobs",
+  "tests/interleave/pairs_test.ts": "each pair of verbs is stopped at each statement",
 };
 
 /**
