@@ -718,6 +718,9 @@ const MAX_CAUSE_CHARS = 500;
 const MAX_LINES = 200;
 /** Fields of a line. */
 const MAX_FIELDS = 50;
+/** How long an idle worker waits for jobs; less after a proxy has given up earlier. */
+const TAKE_WAIT_MS = 25_000;
+const MIN_TAKE_WAIT_MS = 2_000;
 /** Between heartbeats while jobs run, and after a job has begun. */
 const BUSY_BEAT_MS = 1_000;
 const MIN_BEAT_MS = 100;
@@ -875,6 +878,7 @@ class Worker {
   #wakeBeat = () => {};
   #nonce = [...crypto.getRandomValues(new Uint8Array(6))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   #take = 0;
+  #takeWaitMs = TAKE_WAIT_MS;
   /** The last request for jobs whose answer it doesn't wait for any more: those jobs are in `#running` or `#ended`, or have ended. */
   #taken = 0;
   #registration = 0;
@@ -1061,9 +1065,9 @@ class Worker {
       const take = ++this.#take;
       const since = performance.now();
       const rss = this.#memory();
-      const { jobs, ...state } = await this.#request("/work/take", { take, limit, wait: "25s", rss }, {
+      const { jobs, ...state } = await this.#request("/work/take", { take, limit, rss }, {
         signal: this.#stop.signal,
-        extraMs: 25_000,
+        extraMs: TAKE_WAIT_MS,
       })
         .catch((error) => {
           if (!this.#stop.signal.aborted) throw error;
@@ -1159,13 +1163,7 @@ class Worker {
       const handler = Object.hasOwn(this.#handlers, name) ? this.#handlers[name] : undefined;
       if (handler === undefined) throw new Error(`No handler for class "${name}"`);
       const result = await handler(job.context, ...job.payload.args);
-      outcome = { end: "succeeded", ...(result !== undefined && { result }) };
-      if (result !== undefined) checked(result, "The result");
-      const { length } = JSON.stringify(outcome);
-      if (length > MAX_RESULT_CHARS) {
-        outcome = { end: "succeeded" };
-        job.context.log.warn(`The result wasn't kept: ${length} characters`);
-      }
+      outcome = this.#successOf(job, result);
     } catch (error) {
       outcome = outcomeOf(error);
       this.#logEnd(job, error, outcome);
@@ -1178,6 +1176,20 @@ class Worker {
     this.#running.delete(job.token);
     this.#wakeSettler();
     this.#wakeTaker();
+  }
+
+  /** Returns the end of a job that has done its work. It isn't repeated for the sake of a result that can't be sent. */
+  #successOf({ context: { log } }, result) {
+    if (result === undefined) return { end: "succeeded" };
+    try {
+      const outcome = { end: "succeeded", result: checked(result, "The result") };
+      const { length } = JSON.stringify(outcome);
+      if (length <= MAX_RESULT_CHARS) return outcome;
+      log.warn(`The result wasn't kept: ${length} characters`);
+    } catch (error) {
+      log.warn(`The result wasn't kept: ${messageOf(error)}`);
+    }
+    return { end: "succeeded" };
   }
 
   /** Logs how an attempt has ended. */
@@ -1303,17 +1315,23 @@ class Worker {
 
   /** Sends a request of this worker until it is answered. Registers again if the worker is unknown. */
   async #request(path, body, { signal, extraMs, tries = Infinity } = {}) {
-    const send = () =>
-      this.#send("POST", path, JSON.stringify({ worker: this.#id, ...body }), undefined, EXPECTED[path], {
-        timeoutMs: this.#replyMs,
-        extraMs,
-        signal,
+    const send = () => {
+      const text = JSON.stringify({
+        worker: this.#id,
+        ...body,
+        ...(path === "/work/take" && { wait: this.#takeWaitMs / 1_000 }),
       });
+      return this.#send("POST", path, text, undefined, EXPECTED[path], { timeoutMs: this.#replyMs, extraMs, signal });
+    };
     return await this.#repeat(
       async () => {
         try {
           return await send();
         } catch (error) {
+          // A proxy waits for less long.
+          if (path === "/work/take" && error.status === 504) {
+            this.#takeWaitMs = Math.max(MIN_TAKE_WAIT_MS, this.#takeWaitMs / 2);
+          }
           if (!isUnknownWorker(error)) throw error;
           if (path === "/work/deregister") return {};
           signal?.throwIfAborted();

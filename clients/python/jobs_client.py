@@ -801,6 +801,7 @@ _REFUSED = frozenset((400, 413, 422))
 # Codes of replies that aren't the API's.
 _FOREIGN = frozenset(("redirected", "invalid_reply", "unavailable"))
 _TAKE_WAIT = 25.0
+_MIN_TAKE_WAIT = 2.0
 # After the shutdown timeout: until jobs that don't end are given back, and then until ends that can't be stored are given up.
 _GIVE_BACK = 3.0
 _GIVE_UP = 1.0
@@ -1386,6 +1387,7 @@ class Worker:
         # Connections for steps that no thread uses.
         self._lines: List[_Line] = []
         self._take = 0
+        self._take_wait = _TAKE_WAIT
         # The last request for jobs whose answer it doesn't wait for any more: those jobs run, or have ended.
         self._taken = 0
         self._is_quiet = False
@@ -1561,7 +1563,7 @@ class Worker:
                 limit = min(_MAX_TAKEN, self._concurrency - len(self._running))
             self._take += 1
             since = time.monotonic()
-            body = {"take": self._take, "limit": limit, "wait": _TAKE_WAIT, "rss": _rss()}
+            body = {"take": self._take, "limit": limit, "rss": _rss()}
             answer = self._request(line, "/work/take", body, _TAKE_WAIT, {"jobs": list})
             for one in self._confirmed(line, answer.get("jobs", []), since):
                 self._begin(one)
@@ -1677,11 +1679,15 @@ class Worker:
     def _succeeded(self, context: JobContext, result: Any) -> None:
         outcome: Dict[str, Any] = {"end": "succeeded"}
         if result is not None:
-            size = len(json.dumps(_checked(result, "The result")))
-            if size <= _MAX_RESULT:
-                outcome["result"] = result
-            else:
-                context.log.warn(f"The result wasn't kept: {size} characters")
+            # The job has done its work: it isn't repeated for the sake of a result that can't be sent.
+            try:
+                size = len(json.dumps(_checked(result, "The result")))
+                if size <= _MAX_RESULT:
+                    outcome["result"] = result
+                else:
+                    context.log.warn(f"The result wasn't kept: {size} characters")
+            except Exception as error:
+                context.log.warn(f"The result wasn't kept: {_message_of(error)}")
         self._end(context, outcome)
 
     def _failed(self, context: JobContext, error: BaseException) -> None:
@@ -1830,15 +1836,19 @@ class Worker:
 
         def send() -> Dict[str, Any]:
             since = self._registrations
+            more = {"wait": self._take_wait} if path == "/work/take" else {}
             try:
-                return line.send(path, {"worker": self._id, **body}, self._reply + wait, expected)
+                return line.send(path, {"worker": self._id, **body, **more}, self._reply + wait, expected)
             except JobsError as error:
+                if more and error.status == 504:
+                    # A proxy waits for less long.
+                    self._take_wait = max(_MIN_TAKE_WAIT, self._take_wait / 2)
                 if error.status != 404 or error.field != "worker":
                     raise
                 if line is self._take_line and self._is_stopping:
                     return {}
                 self._again(line, since)
-                return line.send(path, {"worker": self._id, **body}, self._reply + wait, expected)
+                return line.send(path, {"worker": self._id, **body, **more}, self._reply + wait, expected)
 
         return self._repeat(line, send)
 

@@ -1215,6 +1215,7 @@ module Jobs
     MAX_REQUEST = 1_000_000
     MAX_RESULT = 500_000
     TAKE_WAIT = 25
+    MIN_TAKE_WAIT = 2
     # After the shutdown timeout: until jobs that don't end are given back, and then until ends that can't be stored are given up.
     GIVE_BACK = 3
     GIVE_UP = 1
@@ -1284,6 +1285,7 @@ module Jobs
       # Connections for steps that no thread uses.
       @lines = []
       @take = 0
+      @take_wait = TAKE_WAIT
       # The last request for jobs whose answer it doesn't wait for any more: those jobs run, or have ended.
       @taken = 0
       @timeout = 20.0
@@ -1441,7 +1443,7 @@ module Jobs
 
         @take += 1
         since = Jobs.now
-        answer = taking { request(line, "/work/take", { take: @take, limit: limit, wait: TAKE_WAIT }, TAKE_WAIT) } || {}
+        answer = taking { request(line, "/work/take", { take: @take, limit: limit }, TAKE_WAIT) } || {}
         confirmed(line, answer.fetch("jobs", []), since).each { |job| start(job) }
         @lock.synchronize { @taken = @take }
         obey(answer)
@@ -1580,6 +1582,10 @@ module Jobs
       return { end: "succeeded", result: result } if size <= MAX_RESULT
 
       context.log.warn("The result wasn't kept: #{size} characters")
+      { end: "succeeded" }
+    rescue StandardError => e
+      # The job has done its work: it isn't repeated for the sake of a result that can't be sent.
+      context.log.warn("The result wasn't kept: #{Outcome.message_of(e)}")
       { end: "succeeded" }
     end
 
@@ -1729,14 +1735,17 @@ module Jobs
     def request(line, path, body, wait)
       repeat do
         since = @registrations
+        more = path == "/work/take" ? { wait: @take_wait } : {}
         begin
-          exchange(line, path, Json.generate({ worker: @id, **body }), wait)
+          exchange(line, path, Json.generate({ worker: @id, **body, **more }), wait)
         rescue Error => e
+          # A proxy waits for less long.
+          @take_wait = [MIN_TAKE_WAIT, @take_wait / 2.0].max if more.any? && e.status == 504
           raise unless e.status == 404 && e.field == "worker"
           next if path == "/work/take" && @stopping
 
           again(line, since)
-          exchange(line, path, Json.generate({ worker: @id, **body }), wait)
+          exchange(line, path, Json.generate({ worker: @id, **body, **more }), wait)
         end
       end
     end

@@ -26,6 +26,19 @@ async function work(language: string, url: string, ...args: string[]): Promise<s
 }
 
 for (const [language] of LANGUAGES) {
+  Deno.test(`a worker in ${language} waits for less long after a proxy has given up its request for jobs`, async () => {
+    const waits: unknown[] = [];
+    await using gateway = scriptedGateway({
+      heartbeatMs: 600_000,
+      replies: {
+        take: ({ take, wait }) =>
+          waits.push([take, wait]) < 3 ? refused(504) : { jobs: [], quiet: false, stopping: waits.length > 3 },
+      },
+    });
+    await work(language, gateway.url);
+    assertEquals(waits, [[1, 25], [1, 12.5], [1, 6.25], [2, 6.25]]);
+  });
+
   Deno.test(`a worker in ${language} ends after one reply that stops it`, async () => {
     // Its next heartbeat comes after the test.
     await using gateway = scriptedGateway({

@@ -7,6 +7,7 @@
 /** The body of a request. */
 export interface Asked {
   readonly take?: number;
+  readonly wait?: number;
   readonly running?: readonly { readonly token: string; readonly log?: readonly unknown[] }[];
   readonly outcomes?: readonly { readonly token: string; readonly end: string; readonly error?: { message: string } }[];
 }

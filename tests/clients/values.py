@@ -85,7 +85,7 @@ def Odd(ctx, how):
 
 
 refused("class option", lambda: Worker(url, [Report]))
-for how in ("result", "chunk", "snooze"):
+for how in ("chunk", "snooze"):
     error = FakeJobs([Odd]).perform("Odd", [how])["error"]
     out[how] = f"{error['class']}: {error['message']}"
 jobs.push("Valid", ([1, 2], {"a": (None, True, "ü😀", -1.5)}, "last"))

@@ -32,7 +32,6 @@ const NODE: Messages = {
   "batch": "success.args[0] is NaN; expected a finite number, or null",
   "member": "args[0] is NaN; expected a finite number, or null",
   "class option": "Report.timeout is NaN; expected a finite number, or null",
-  "result": "The result.amount is NaN; expected a finite number, or null",
   "chunk": "The chunk is NaN; expected a finite number, or null",
   "snooze": "delay is NaN; expected a finite number, or null",
 };
@@ -61,7 +60,6 @@ const PYTHON: Messages = {
   "batch": "success.args[0] is nan; expected a finite number, or None",
   "member": "args[0] is nan; expected a finite number, or None",
   "class option": "Report.timeout is nan; expected a finite number, or None",
-  "result": "The result.amount is nan; expected a finite number, or None",
   "chunk": "The chunk is nan; expected a finite number, or None",
   "snooze": "delay is nan; expected a finite number, or None",
   "batch's camel case": 'Unknown option "closeWithin" of batch: did you mean "close_within"?',

@@ -2,7 +2,7 @@
  * Calls endpoints: makes the request of a job, and its end from the answer.
  *
  *  - 2xx: the body is the result. 410: the job is discarded. 429 and 503 with `Retry-After`: the job is snoozed.
- *  - Anything else, also a redirect, is a failed attempt, and so is an answer that breaks off.
+ *  - Anything else, also a redirect, is a failed attempt, and so is an answer that breaks off or is compressed.
  *  - When the job's signal aborts, the connection is closed.
  *
  * The endpoint may have done its work although the attempt has failed, and is called again: `webhook-id` is the same.
@@ -119,6 +119,15 @@ export class Caller {
     ended(isDown ? { isAlive: false, error: `${status} ${answer.statusText}` } : { isAlive: true });
     if (waitMs !== undefined) throw snooze(waitMs, `${status} with Retry-After`);
     if (!isSuccess(status)) throw failureOf(endpoint, answer, failure);
+    const encoding = answer.header("content-encoding") ?? "identity";
+    if (!isWebhook && !/^identity$/i.test(encoding.trim())) {
+      const shown = encoding.slice(0, 50);
+      throw new HttpFailed(
+        `POST ${
+          shownUrl(endpoint.url)
+        }: the answer is compressed (${shown}), although the request has Accept-Encoding: identity`,
+      );
+    }
     if (isWebhook || bytes <= MAX_BODY_BYTES) return resultOf(output.end());
     throw new HttpFailed(
       `POST ${shownUrl(endpoint.url, endpoint.format)}: the answer is longer than ${MAX_BODY_BYTES / 1024 / 1024} MiB`,

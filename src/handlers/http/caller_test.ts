@@ -79,6 +79,20 @@ Deno.test("makes the result from the body: JSON, text, nothing, or the ends of a
   });
 });
 
+Deno.test("fails the attempt if the answer is compressed in spite of the request", async () => {
+  const answer = answering(answerText(200, "x", { "content-encoding": "gzip" }));
+  await withEndpoint(answer, async ({ url }, { call }) => {
+    const { message } = await assertRejects(() => call(), HttpFailed);
+    assertEquals(
+      message,
+      `POST ${url}: the answer is compressed (gzip), although the request has Accept-Encoding: identity`,
+    );
+  });
+  await withEndpoint(answering(answerText(200, "1", { "content-encoding": "identity" })), async (_, { call }) => {
+    assertEquals(await call(), 1);
+  });
+});
+
 Deno.test("discards at 410, snoozes at 429 and 503 with Retry-After, and fails at any other status", async () => {
   const fails = async (answer: string, type: new (...given: never[]) => Error, message: string) => {
     await withEndpoint(answering(answer), async ({ url }, { call, caller }) => {

@@ -63,7 +63,7 @@ export class BodyBudget {
  *
  * @param maxBytes the largest body that is read
  * @param arriving bounds the memory of all bodies together; default: this body alone
- * @throws {HttpError} if the body is larger, isn't UTF-8, breaks off, takes over 10 s, or exceeds the memory for bodies
+ * @throws {HttpError} if the body is compressed, is larger, isn't UTF-8, breaks off, takes over 10 s, or exceeds the memory for bodies
  */
 export async function readBody(
   request: Request,
@@ -74,6 +74,13 @@ export async function readBody(
   const tooLarge = () => new HttpError(413, `The request is too large; expected at most ${maxBytes} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
   if (request.body === null) return "";
+  const encoding = request.headers.get("content-encoding") ?? "identity";
+  if (!/^identity$/i.test(encoding.trim())) {
+    throw new HttpError(
+      415,
+      `The request is encoded as ${JSON.stringify(encoding.slice(0, 50))}; expected no Content-Encoding`,
+    );
+  }
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = request.body.getReader();
   const over = new AbortController();

@@ -125,10 +125,12 @@ export const ends: readonly Case[] = [
     },
   },
   {
-    does: "fails a job whose result isn't JSON",
+    does: "succeeds without a result that isn't JSON, and fails by progress that isn't a number",
     shared: true,
     async run(scene) {
-      assertEquals((await scene.run("odd result")).state, "dead");
+      const { state, result, log } = await scene.run("odd result");
+      assertEquals([state, result ?? null], ["succeeded", null]);
+      assertStringIncludes(String(log), "The result wasn't kept: The result");
       assertEquals((await scene.run("odd progress")).state, "dead");
       assertEquals((await scene.run("echo")).state, "succeeded");
     },
