@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { showValue } from "./describe_error.ts";
+import { describeError, showValue } from "./describe_error.ts";
 import { parseDuration } from "./duration.ts";
 import { InvalidPayload } from "./errors.ts";
 import { verdictOf } from "./verdict.ts";
@@ -20,6 +20,9 @@ export type Decision =
   /** Its retries are exhausted. With `keep` it moves to the dead set; otherwise it is dropped. */
   | { readonly kind: "dead"; readonly keep: boolean }
   | { readonly kind: "discard" };
+
+/** Why a job is dead: see {@linkcode diedBy}. */
+export type DiedBy = "handler" | "step" | "crash" | "payload" | "retry_for" | "retryIn" | `retries:${number}`;
 
 /**
  * The delay before each retry. `count` is the number of earlier failures: 0 at the first.
@@ -112,12 +115,35 @@ export function decide(failure: Failure): Decision | Promise<Decision> {
   }
 }
 
+/** The errors of this library that end a job for good, in the payload of a dead job; others are those of its handler. */
+const KILLERS: Readonly<Record<string, DiedBy>> = {
+  StepFailed: "step",
+  ChildFailed: "step",
+  WorkerDied: "crash",
+  Unperformable: "payload",
+};
+
+/**
+ * Returns why a job is dead: its handler, a step, the end of its workers, its payload, the retries that it had, `retry_for`, or `retryIn`.
+ * The payload keeps it: the options of the class and of the worker aren't in there.
+ */
+export function diedBy(failure: Failure): DiedBy {
+  if (verdictOf(failure.error)?.kind === "kill") return KILLERS[describeError(failure.error).class] ?? "handler";
+  const retries = retriesOf(failure);
+  if (retries === false || !isExhausted(failure, retries, failureCount(failure.payload))) return "retryIn";
+  return spanMsOf(failure) === undefined ? `retries:${retries}` : "retry_for";
+}
+
 /** Reads a returned value of `retryIn`; a time in seconds. Undefined if it chooses nothing, or is invalid. */
 function readChoice(given: unknown, { onInvalidChoice }: Failure): number | "kill" | "discard" | undefined {
   if (given === undefined || given === "kill" || given === "discard") return given;
-  if (typeof given === "number" && given >= 0) return given;
+  const bounded = (seconds: number) => {
+    if (seconds > MAX_DELAY_S) onInvalidChoice(`${showValue(given)}; expected at most 3650 days, which is used`);
+    return seconds;
+  };
+  if (typeof given === "number" && given >= 0) return bounded(given);
   const ms = typeof given === "string" ? spanOf(given) : undefined;
-  if (ms !== undefined) return ms / 1_000;
+  if (ms !== undefined) return bounded(ms / 1_000);
   onInvalidChoice(`${showValue(given)}; expected seconds, a duration such as 5m, "kill", "discard" or undefined`);
   return undefined;
 }
@@ -131,11 +157,16 @@ function retriesOf({ payload, options, maxRetries }: Failure): number | false {
 }
 
 /** Returns whether the retries are exhausted: by number or, with `retry_for`, by the time since the first failure. */
-function isExhausted({ payload, options, now }: Failure, retries: number, count: number): boolean {
-  const spanMs = spanOf(payload.retry_for) ?? spanOf(options.retry_for);
+function isExhausted(failure: Failure, retries: number, count: number): boolean {
+  const spanMs = spanMsOf(failure);
   if (spanMs === undefined) return count >= retries;
-  const failedAt = readWireTime(payload.failed_at) ?? now;
-  return now > failedAt + spanMs;
+  const failedAt = readWireTime(failure.payload.failed_at) ?? failure.now;
+  return failure.now > failedAt + spanMs;
+}
+
+/** Returns `retry_for` in milliseconds; undefined if the number of retries decides. */
+function spanMsOf({ payload, options }: Failure): number | undefined {
+  return spanOf(payload.retry_for) ?? spanOf(options.retry_for);
 }
 
 /** Returns seconds or a duration in milliseconds; undefined for any other value. */

@@ -1,6 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { decide, type Decision, type Failure, readBackoff, type RetryIn } from "./backoff.ts";
-import { Cancelled, Discard, InvalidPayload, Kill, Snooze } from "./errors.ts";
+import { decide, type Decision, diedBy, type Failure, readBackoff, type RetryIn } from "./backoff.ts";
+import { StepFailed } from "../steps/errors.ts";
+import { Cancelled, Discard, InvalidPayload, Kill, Snooze, WorkerDied } from "./errors.ts";
+import { Unperformable } from "./performable.ts";
 import type { Payload } from "./job.ts";
 
 const NOW = 1_700_000_000_000;
@@ -150,7 +152,12 @@ Deno.test("a decision that the handler throws takes precedence over all options"
 Deno.test("no delay leaves the range of dates", () => {
   const decision = outcome({ retry: 1e9, retry_count: 1e8 });
   assertEquals(decision, retry(3_650 * 86_400));
-  assertEquals(outcome({}, { options: { retryIn: () => Infinity } }), retry(3_650 * 86_400));
+  for (const [given, shown] of [[Infinity, "Infinity"], [1e12, "1000000000000"]] as const) {
+    const problems: string[] = [];
+    const onInvalidChoice = (problem: string) => void problems.push(problem);
+    assertEquals(outcome({}, { options: { retryIn: () => given }, onInvalidChoice }), retry(3_650 * 86_400));
+    assertEquals(problems, [`${shown}; expected at most 3650 days, which is used`]);
+  }
 });
 
 Deno.test("backoff: the delay grows by its type, up to its maximum", () => {
@@ -194,4 +201,30 @@ Deno.test("readBackoff names the field that is invalid", () => {
     [{ type: "fixed", base: 9, jitter: 2 }, "backoff.jitter is 2; expected a number from 0 to 1"],
   ] as const;
   for (const [value, message] of cases) assertThrows(() => readBackoff("backoff", value), InvalidPayload, message);
+});
+
+Deno.test("diedBy names what has ended a dead job, with the retries that it had", () => {
+  const by = (payload: object, more: Partial<Failure> = {}) =>
+    diedBy({
+      ...{
+        payload: payload as Failure["payload"],
+        error: new Error("no"),
+        options: {},
+        maxRetries: 3,
+        now: 10_000_000,
+      },
+      ...{ random: () => 0, onOptionError: () => {}, onInvalidChoice: () => {} },
+      ...more,
+    });
+  assertEquals(by({ retry: 0 }), "retries:0");
+  assertEquals(by({ retry_count: 2 }), "retries:3");
+  assertEquals(by({ retry_count: 4 }, { options: { retry: 5 } }), "retries:5");
+  assertEquals(by({ failed_at: 1 }, { options: { retry_for: 60 } }), "retry_for");
+  assertEquals(by({}, { options: { retryIn: () => "kill" } }), "retryIn");
+  assertEquals(by({}, { error: new Kill() }), "handler");
+  assertEquals(by({}, { error: new WorkerDied(3) }), "crash");
+  assertEquals(by({}, { error: new Unperformable("too deep") }), "payload");
+  assertEquals(by({}, { error: new StepFailed("a", { class: "E", message: "m" }, 1) }), "step");
+  const foreign = Object.assign(new Error("x"), { name: "WorkerDied" });
+  assertEquals(by({ retry_count: 2 }, { error: foreign }), "retries:3", "a name decides nothing");
 });

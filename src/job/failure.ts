@@ -5,6 +5,7 @@
  * @module
  */
 import { zlib } from "../std/zlib.ts";
+import type { DiedBy } from "./backoff.ts";
 import type { Described } from "./describe_error.ts";
 import { attemptOf, failureCount, type Job } from "./job.ts";
 import { MAX_ERRORS, numberOf, type PastError, readErrors } from "./past_errors.ts";
@@ -22,6 +23,8 @@ export interface FailureFacts {
   readonly backtrace?: boolean | number | undefined;
   /** The last lines that a failed program printed, or a handler logged. */
   readonly output?: readonly string[] | undefined;
+  /** Why the job is dead, if it is. */
+  readonly diedBy?: DiedBy | undefined;
   /** The worker of the attempt, and the duration if it is known. */
   readonly attempt?: AttemptFacts | undefined;
 }
@@ -53,6 +56,7 @@ export function failedPayload(job: Job, facts: FailureFacts): string {
     error_output: facts.output ? JSON.stringify(encodeBacktrace(lastOf(facts.output))) : undefined,
     errors: addError(payload.errors, { ...error, ...facts.attempt, class: errorClass }, attemptOf(payload), now, wire),
     enqueued_at: undefined,
+    died_by: facts.diedBy && JSON.stringify(facts.diedBy),
     // The attempt ended, so the job did not kill its worker.
     suspected: undefined,
   });

@@ -55,6 +55,8 @@ export interface Payload {
   readonly error_backtrace?: string;
   /** The end of what the program printed that failed last, or the last lines of the handler's log, packed in the same way: at most 16 KiB. */
   readonly error_output?: string;
+  /** Why it is dead: see `diedBy` in `backoff.ts`. */
+  readonly died_by?: string;
   /** The latest failures, including this one: see `failure.ts`. */
   readonly errors?: unknown;
   /** The number of stack lines to keep; `true` for all. */

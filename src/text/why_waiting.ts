@@ -5,10 +5,12 @@
  */
 import { formatDuration } from "../job/duration.ts";
 import { parsePayload, type Payload } from "../job/job.ts";
+import { readErrors } from "../job/past_errors.ts";
 import type { Entry } from "../store/port/entries.ts";
 import type { Step } from "../job/step.ts";
 import { type Around, type Blocker, blockersOf, type Pause } from "../store/ops/blockers.ts";
 import type { JobWaits } from "../store/ops/job_waits.ts";
+import { asText } from "../log/value.ts";
 import { crashesOf, crashText } from "./crashes.ts";
 import { groupCommand, whyGroupHeld, whyGroupHeldSince } from "./held_groups.ts";
 import { limitSet, limitUse, raiseLimit } from "./limits.ts";
@@ -47,9 +49,10 @@ export function whyNotRunning(entry: Entry, around: Surroundings): readonly stri
   const job = parsePayload(entry.payload);
   const jid = shellWord(job?.jid ?? "JID");
   if (place.in === "dead") {
-    const failure = job?.payload.error_class;
+    const { error_class: failure, died_by: by, enqueued_at: revived } = job?.payload ?? {};
     // Stored with the step: a retry would throw it again.
-    if (failure === "StepFailed" || failure === "ChildFailed") {
+    const isStep = by === undefined ? failure === "StepFailed" || failure === "ChildFailed" : by === "step";
+    if (isStep && revived === undefined) {
       return [
         `It is dead: one of its steps failed for good. jobs steps rerun ${jid} NAME runs it again from that step; ` +
         `jobs steps ${jid} lists them.`,
@@ -78,17 +81,44 @@ function crashing(payload: Payload | undefined): string[] {
 const DEFAULT_MAX_RETRIES = 25;
 
 function whyDead(payload: Payload | undefined, canIsolate: boolean): string {
-  const { error_class: failure, retry, retry_count: count, retry_for: span } = payload ?? {};
-  if (payload !== undefined && failure === undefined) return "it was killed";
-  if (failure === "WorkerDied") {
-    const protection = canIsolate ? "; isolate: true for the class protects the worker" : "";
-    return `it crashed its workers, or they ran out of memory${protection}`;
-  }
+  if (payload === undefined) return "its payload can't be read";
+  const { error_class: failure, retry, retry_count: count, retry_for: span, died_by: by } = payload;
+  // Retried by hand since its death, it was in a queue again.
+  if (failure === undefined || by !== undefined && payload.enqueued_at !== undefined) return "it was killed";
+  if (typeof by === "string") return causeText(by, payload, canIsolate);
+  if (failure === "WorkerDied") return crashedText(canIsolate);
   if (failure === "Kill") return "its handler ended it for good";
+  // Each of our workers writes why it has ended a job.
+  if (readErrors(payload.errors).length > 0) return "it was killed before its retries were exhausted";
   const isEarly = typeof count === "number" && count < (typeof retry === "number" ? retry : DEFAULT_MAX_RETRIES);
   if (!isEarly || span !== undefined) return "its retries are exhausted";
   if (typeof retry === "number") return "it was killed before its retries were exhausted";
   return `it was killed, or its worker has a lower maxRetries than ${DEFAULT_MAX_RETRIES}`;
+}
+
+/** Returns the cause of death that a worker has written. */
+function causeText(by: string, payload: Payload, canIsolate: boolean): string {
+  switch (by) {
+    case "handler":
+      return "its handler ended it for good";
+    case "crash":
+      return crashedText(canIsolate);
+    case "payload":
+      return `no worker can perform it: ${asText(payload.error_message)}`;
+    case "retry_for":
+      return "the time of its retry_for has passed";
+    case "retryIn":
+      return "the retryIn of its class ended it";
+  }
+  const retries = /^retries:(\d+)$/.exec(by)?.[1];
+  if (retries === undefined) return "its retries are exhausted";
+  if (retries === "0") return "it has no retries";
+  return retries === "1" ? "its retry is used up" : `its ${retries} retries are exhausted`;
+}
+
+function crashedText(canIsolate: boolean): string {
+  const protection = canIsolate ? "; isolate: true for the class protects the worker" : "";
+  return `it crashed its workers, or they ran out of memory${protection}`;
 }
 
 function whyStalled(entry: Entry, { workers, now, runTimes, processes }: Surroundings): string[] {

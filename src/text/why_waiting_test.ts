@@ -153,6 +153,9 @@ Deno.test("a job whose steps' time has passed is only due", () => {
   assertEquals(why({ name: "nap", kind: "sleep", state: "waiting", until: NOW }), ["It is due in 1d."]);
 });
 
+/** A failure as a worker writes it. */
+const ONE = { at: 1_700_000_000.5, error_class: "TypeError", error_message: "m" };
+
 Deno.test("a dead job names the command that helps: a retry repeats no step that failed for good", () => {
   const why = (fields: object) => {
     const payload = JSON.stringify({ class: "Order", args: [], jid: "o1", ...fields });
@@ -171,7 +174,21 @@ Deno.test("a dead job names the command that helps: a retry repeats no step that
     [{ ...dead, retry: true, retry_count: 2 }, "it was killed, or its worker has a lower maxRetries than 25"],
     [{ ...dead, retry: true, retry_count: 2, retry_for: 60 }, "its retries are exhausted"],
     [{ error_class: "Kill", retry: true, retry_count: 0 }, "its handler ended it for good"],
+    [{ ...dead, died_by: "retries:0" }, "it has no retries"],
+    [{ ...dead, died_by: "retries:1", retry_count: 1 }, "its retry is used up"],
+    [{ ...dead, died_by: "retries:3", retry_count: 3 }, "its 3 retries are exhausted"],
+    [{ ...dead, died_by: "retry_for", retry_count: 1 }, "the time of its retry_for has passed"],
+    [{ ...dead, died_by: "retryIn", retry_count: 0 }, "the retryIn of its class ended it"],
+    [{ ...dead, died_by: "handler" }, "its handler ended it for good"],
+    [{ ...dead, error_class: "Kill", died_by: "retries:0" }, "it has no retries"],
+    [{ ...dead, died_by: "payload", error_message: "Too deep" }, "no worker can perform it: Too deep"],
+    [{ ...dead, died_by: "retries:0", enqueued_at: 1.5 }, "it was killed"],
+    [{ ...dead, retry: true, retry_count: 1, errors: [ONE] }, "it was killed before its retries were exhausted"],
   ];
+  assertEquals(
+    whyNotRunning({ ref: "d1", place: { in: "dead" }, payload: "{" }, { workers: [], queues: [], now: NOW }),
+    ["It is dead: its payload can't be read. jobs retry JID runs it again."],
+  );
   for (const [fields, reason] of reasons) {
     assertEquals(why(fields), [`It is dead: ${reason}. jobs retry o1 runs it again.`]);
   }

@@ -177,6 +177,7 @@ const HISTORY_FIELDS = [
   "error_causes",
   "error_backtrace",
   "error_output",
+  "died_by",
   "errors",
   "rescues",
   "suspected",

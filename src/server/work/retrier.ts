@@ -12,7 +12,7 @@ import type { Hooks } from "../../handlers/hooks.ts";
 import type { Registry } from "../../handlers/registry.ts";
 import { type RunningJob, traceFields } from "../../handlers/running_job.ts";
 import { MAX_ASIDE_CLASS_CHARS } from "../../job/aside.ts";
-import { decide, type Decision, type Failure } from "../../job/backoff.ts";
+import { decide, type Decision, diedBy, type Failure } from "../../job/backoff.ts";
 import { describeError } from "../../job/describe_error.ts";
 import { failedPayload } from "../../job/failure.ts";
 import { markOf } from "../../job/mark.ts";
@@ -70,7 +70,7 @@ export class Retrier {
     const waiting = waitForHandler(job, missing);
     if (waiting !== undefined) return this.#waits(job, waiting, error);
     const options: HandlerOptions = registry.get(job.class)?.options ?? {};
-    const decision = await this.#decide({
+    const failure: Failure = {
       payload: job.job.payload,
       error,
       options,
@@ -86,10 +86,11 @@ export class Retrier {
         this.#invalidChoices.add(job.class);
         this.#reportRetryIn(job.class, `It returned ${problem}`);
       },
-    });
+    };
+    const decision = await this.#decide(failure);
     this.#report(job, error, decision);
     if (decision.kind !== "snooze") await this.#callHooks(job, error, decision);
-    return this.#endOf(job, error, { options, decision, attempt });
+    return this.#endOf(job, failure, { options, decision, attempt });
   }
 
   /** Returns how the attempt of a job ends that waits for a worker with its class. */
@@ -133,7 +134,7 @@ export class Retrier {
 
   #endOf(
     { job, queue, output, lastLines }: RunningJob,
-    error: unknown,
+    failure: Failure,
     { options, decision, attempt: { since, worker = this.#options.worker } }: {
       readonly options: HandlerOptions;
       readonly decision: Decision;
@@ -151,8 +152,10 @@ export class Retrier {
     if (decision.kind === "discard" || (decision.kind === "dead" && !decision.keep)) {
       return { kind: "discard" };
     }
+    const { error } = failure;
     const failed = failedPayload(job, {
       error: describeError(error),
+      diedBy: decision.kind === "dead" ? diedBy(failure) : undefined,
       queue,
       now: this.#options.clock.now(),
       wire: this.#options.settings.sidekiqWire,
