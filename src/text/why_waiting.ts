@@ -25,6 +25,7 @@ import { isLate, usualMs } from "../store/ops/late.ts";
 import { LONG_RUN_MS, longRunning, runningJob, stallsOf } from "../store/ops/stalls.ts";
 import { ALL_QUEUES } from "../store/port/paused_queues.ts";
 import { localMinute, relative } from "./times.ts";
+import { missingWebhook, webhookOf } from "./webhooks.ts";
 import { asOf, isEndedByRescue, quietFor } from "./workers.ts";
 import { pausedSince, pausedUntil } from "./queues.ts";
 
@@ -257,6 +258,7 @@ function sentence(words: string): string {
 }
 
 function reasonOf(blocker: Blocker, queue: string, className: string | undefined, around: Surroundings): string {
+  const webhook = webhookOf(className);
   switch (blocker.is) {
     case "all-paused":
       return `${sentence(whyPaused(blocker, queue, around, true))} jobs resume resumes them.`;
@@ -272,6 +274,7 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "no-worker-online":
       return `No worker is online. Start one with ${startAdvice(around.workers, [queue])}.`;
     case "no-worker-of-queue":
+      if (webhook !== undefined) return missingWebhook(webhook);
       return `No worker fetches from queue "${queue}": start one with ${startAdvice(around.workers, [queue])}.`;
     case "quiet":
       return `All workers of queue "${queue}" are quiet${
@@ -288,6 +291,7 @@ function reasonOf(blocker: Blocker, queue: string, className: string | undefined
     case "blocked":
       return sentence(`${stallText(blocker.stall!, around.now)}: ${stallCure(blocker.stall!)}`);
     case "no-handler":
+      if (webhook !== undefined) return missingWebhook(webhook);
       return `No worker of queue "${queue}" has a handler for ${className}: it waits for one.${
         lackingText(serving(queue, around))
       } Start one with ${startAdvice(around.workers, [queue])}.`;

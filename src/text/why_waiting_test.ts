@@ -156,6 +156,21 @@ Deno.test("a job whose steps' time has passed is only due", () => {
 /** A failure as a worker writes it. */
 const ONE = { at: 1_700_000_000.5, error_class: "TypeError", error_message: "m" };
 
+Deno.test("a notice of a webhook that no worker has any more names the webhook, and no handler", () => {
+  const payload = JSON.stringify({ class: "webhook:old", args: [], jid: "n1", queue: "webhooks" });
+  const entry = { ref: "n1", place: { in: "queue", queue: "webhooks" }, payload } as const;
+  const worker = { id: "w:1:a", alive: true, quiet: false, busy: 0, concurrency: 1, classes: ["webhook:new"] };
+  for (const queues of [["webhooks"], ["default"]]) {
+    const workers = [{ ...worker, queues }];
+    const [reason] = whyNotRunning(entry, { workers, queues: [], now: NOW });
+    assertEquals(
+      reason,
+      'No online worker has the webhook "old" in its configuration: it was renamed or removed, or its workers have stopped. ' +
+        "Add it to webhooks and start a worker, or delete its notices: jobs delete --all queued -q webhooks --class webhook:old.",
+    );
+  }
+});
+
 Deno.test("a dead job names the command that helps: a retry repeats no step that failed for good", () => {
   const why = (fields: object) => {
     const payload = JSON.stringify({ class: "Order", args: [], jid: "o1", ...fields });

@@ -185,6 +185,16 @@ Deno.test("a store that rejects writes is the cause of all that follows from it"
   ]);
 });
 
+Deno.test("speaks of a renamed webhook in its words: no handler can be written for its notices", () => {
+  const unhandled = [{ class: "webhook:old one", queue: "webhooks", since: NOW - 60_000 }];
+  const [found] = alerts({ unhandled, workers: [{ ...WORKER, queues: ["webhooks"], classes: ["webhook:new"] }] });
+  assertEquals([found!.title, found!.command], [
+    'No worker has the webhook "old one": its notices wait',
+    "jobs list queued -q webhooks --class 'webhook:old one'",
+  ]);
+  assertEquals(found!.detail?.includes("jobs delete --all queued -q webhooks --class 'webhook:old one'"), true);
+});
+
 Deno.test("reports online workers that differ in what they have declared, and whose options are in force", () => {
   const old = { ...WORKER, id: "old:1:a" };
   const canary = { ...WORKER, id: "canary:1:a" };

@@ -8,6 +8,7 @@ import type { QueueInfo } from "../../store/admin/admin.ts";
 import type { ClassMetricsSeries } from "../../store/port/metrics.ts";
 import { ALL_QUEUES } from "../../store/port/paused_queues.ts";
 import { crashText } from "../../text/crashes.ts";
+import { listNotices, missingWebhook, webhookOf } from "../../text/webhooks.ts";
 import { number } from "../../text/format.ts";
 import { pausedSince, pauseText } from "../../text/queues.ts";
 import { canIsolate, startCommand } from "../../text/runtimes.ts";
@@ -202,22 +203,29 @@ export function suspectAlerts({ suspects, workers }: Situation): Alert[] {
 
 /** Classes without a handler. */
 export function unhandledAlerts({ unhandled, workers, now }: Situation): Alert[] {
-  return unhandled.slice(0, MAX_OF_A_KIND).map(({ class: name, queue, since, isScheduled, isKnown = true }) => ({
-    kind: "bad",
-    about: "jobs",
-    cause: unfetchedCause(queue, workers) ?? `unhandled ${queue}`,
-    title: `No worker of queue "${queue}" has a handler for ${name}${isKnown ? "" : ", and none has ever had one"}`,
-    detail: `Its jobs wait for one${since === undefined ? "" : `, for ${formatDuration(Math.max(0, now - since))}`}.` +
-      lackingText(name, lackingIn(workers, queue), isScheduled === true),
-    command: startCommand(workers, [queue]),
-    actions: [
-      {
-        label: "Show jobs",
-        path: isScheduled ? "/scheduled" : `/queues/${encodeURIComponent(queue)}`,
-        query: { class: name },
-      },
-    ],
-  }));
+  return unhandled.slice(0, MAX_OF_A_KIND).map(({ class: name, queue, since, isScheduled, isKnown = true }) => {
+    const webhook = webhookOf(name);
+    return {
+      kind: "bad",
+      about: "jobs",
+      cause: unfetchedCause(queue, workers) ?? `unhandled ${queue}`,
+      title: webhook === undefined
+        ? `No worker of queue "${queue}" has a handler for ${name}${isKnown ? "" : ", and none has ever had one"}`
+        : `No worker has the webhook "${webhook}": its notices wait`,
+      detail: webhook !== undefined
+        ? missingWebhook(webhook)
+        : `Its jobs wait for one${since === undefined ? "" : `, for ${formatDuration(Math.max(0, now - since))}`}.` +
+          lackingText(name, lackingIn(workers, queue), isScheduled === true),
+      command: webhook === undefined ? startCommand(workers, [queue]) : listNotices(webhook),
+      actions: [
+        {
+          label: "Show jobs",
+          path: isScheduled ? "/scheduled" : `/queues/${encodeURIComponent(queue)}`,
+          query: { class: name },
+        },
+      ],
+    };
+  });
 }
 
 /** Returns the online workers that fetch from a queue: none has a handler for the class in question. */
