@@ -103,7 +103,7 @@ export function jobNotice(
     ...{ jid, class: className, queue, attempt },
     ...(typeof batch === "string" && { batch }),
     ...(Array.isArray(tags) && tags.length > 0 && { tags }),
-    ...(error && { error: { class: error.class, message: error.message.slice(0, MAX_MESSAGE) } }),
+    ...(error && { error: { class: error.class, message: error.message.slice(0, MAX_MESSAGE).toWellFormed() } }),
     ...(result !== undefined && result.length <= MAX_RESULT && { result: parseLossless(result) }),
   };
   return [{ id, type, at, data }, { class: className, queue, notify: notifiedBy(notify) }];

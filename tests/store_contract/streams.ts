@@ -44,6 +44,23 @@ async function chunks(store: Store, after = 0): Promise<string[]> {
   );
 }
 
+async function keepsLatest(opened: TestStore, character: string): Promise<void> {
+  await using t = opened;
+  const lease = await running(t);
+  const bytes = 50_000;
+  const text = character.repeat(bytes / new TextEncoder().encode(character).length);
+  for (let i = 0; i < 30; i++) await append(t, lease, i, text);
+  const first = (await t.store.streams.read(jid(1), 0))!;
+  assertEquals(first.last, 30);
+  const kept = 30 - first.parts[0]!.last + 1;
+  assert(kept * bytes <= MAX_STREAM_CHARACTERS && (kept + 1) * bytes > MAX_STREAM_CHARACTERS - 5_000);
+  assert(first.parts.length < 7, `${first.parts.length} parts of 50,000 characters`);
+  assertEquals((await readStream(t.store, jid(1), 0))!.items[0], {
+    number: first.parts[0]!.last - 1,
+    gapFrom: 1,
+  });
+}
+
 export const streams: Cases = {
   "numbers chunks from 1, and returns those after a number": async (open) => {
     await using t = await open();
@@ -143,20 +160,10 @@ export const streams: Cases = {
     assertEquals(await chunks(t.store), ["1/1 a", "2/2 b"]);
   },
 
-  "keeps the latest characters of a long stream, and a page of it is bounded": async (open) => {
-    await using t = await open();
-    const lease = await running(t);
-    const text = "x".repeat(50_000);
-    for (let i = 0; i < 30; i++) await append(t, lease, i, text);
-    const first = (await t.store.streams.read(jid(1), 0))!;
-    assertEquals(first.last, 30);
-    const kept = 30 - first.parts[0]!.last + 1;
-    assert(kept * text.length <= MAX_STREAM_CHARACTERS && (kept + 1) * text.length > MAX_STREAM_CHARACTERS - 5_000);
-    assert(first.parts.length < 7, `${first.parts.length} parts of 50,000 characters`);
-    assertEquals((await readStream(t.store, jid(1), 0))!.items[0], {
-      number: first.parts[0]!.last - 1,
-      gapFrom: 1,
-    });
+  "keeps the latest bytes of a long stream, and a page of it is bounded, also of characters of several bytes": async (
+    open,
+  ) => {
+    for (const character of ["x", "\u20ac", "\u{1f600}"]) await keepsLatest(await open(), character);
   },
 
   "watch: resolves when the stream has another chunk, and when the job has ended": async (open) => {

@@ -11,7 +11,7 @@
  */
 import type { StepLease } from "./steps.ts";
 
-/** Of a longer stream, the earliest chunks are dropped. */
+/** Of a longer stream, the earliest chunks are dropped: in bytes of UTF-8, in every store. */
 export const MAX_STREAM_CHARACTERS = 1024 * 1024;
 
 /** A stream without a record stays for this time after the end of its job. */
@@ -62,7 +62,7 @@ export interface StreamStore {
   read(jid: string, after: number): Promise<StreamPage | undefined>;
 }
 
-/** A page has no more characters than this, but at least one part. */
+/** A page has no more bytes than this, but at least one part. */
 export const MAX_PAGE_CHARACTERS = 256 * 1024;
 
 /** Returns the chunks that aren't stored yet, and how many numbers they are after those that are; undefined if all are. */

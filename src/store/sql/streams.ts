@@ -32,6 +32,12 @@ export function streamsPart({ write, read }: Engine): StreamStore {
   };
 }
 
+const encoder = new TextEncoder();
+
+function byteLength(text: string): number {
+  return encoder.encode(text).length;
+}
+
 interface StoredStream {
   readonly token: string;
   readonly run: number;
@@ -56,7 +62,7 @@ function* append({ worker, token, jid }: StepLease, given: NewChunks): Body<bool
   const run = Number(stream?.run ?? 0) + (isSame ? 0 : 1);
   const body = `[${fresh.chunks.join(",")}]`;
   const last = Number(stream?.last ?? 0) + fresh.skipped + fresh.chunks.length;
-  const size = Number(stream?.size ?? 0) + body.length;
+  const size = Number(stream?.size ?? 0) + byteLength(body);
   yield query("INSERT INTO stream_part (jid, last, run, attempt, body) VALUES (?1, ?2, ?3, ?4, ?5)", [
     ...[jid, last, run, given.attempt, body],
   ]);
@@ -82,15 +88,15 @@ export function* importStream({ jid, parts }: StreamRow): Body<void> {
     yield query(
       `INSERT INTO stream (jid, token, run, written, last, size) VALUES (?1, '', ?2, 0, ?3, ?4)
        ON CONFLICT (jid) DO UPDATE SET run = excluded.run, last = excluded.last, size = stream.size + excluded.size`,
-      [jid, run, last, body.length],
+      [jid, run, last, byteLength(body)],
     );
   }
 }
 
-/** Drops the earliest parts until they have this many characters together, up to {@linkcode STEP}. Returns how many they had. */
+/** Drops the earliest parts until they have this many bytes together, up to {@linkcode STEP}. Returns how many they had. */
 function* drop(jid: string, atLeast: number): Body<number> {
   const rows = yield query(
-    "SELECT last, length(body) AS size FROM stream_part WHERE jid = ?1 ORDER BY last LIMIT ?2",
+    "SELECT last, octet_length(body) AS size FROM stream_part WHERE jid = ?1 ORDER BY last LIMIT ?2",
     [jid, STEP],
   );
   let dropped = 0;
@@ -111,14 +117,14 @@ function* readPage(jid: string, after: number, now: number): Body<StreamPage | u
   );
   if (row === undefined) return undefined;
   const sizes = yield query(
-    "SELECT last, length(body) AS size FROM stream_part WHERE jid = ?1 AND last > ?2 ORDER BY last LIMIT ?3",
+    "SELECT last, octet_length(body) AS size FROM stream_part WHERE jid = ?1 AND last > ?2 ORDER BY last LIMIT ?3",
     [jid, after, STEP],
   );
-  let characters = 0;
+  let bytes = 0;
   let until = after;
   for (const { last, size } of sizes) {
-    characters += Number(size);
-    if (characters > MAX_PAGE_CHARACTERS && until > after) break;
+    bytes += Number(size);
+    if (bytes > MAX_PAGE_CHARACTERS && until > after) break;
     until = Number(last);
   }
   const parts = yield query(

@@ -374,7 +374,7 @@ CREATE TABLE stream (
   run INTEGER NOT NULL, -- how many leases have written
   written INTEGER NOT NULL, -- chunks that the lease has written or dropped
   last INTEGER NOT NULL, -- the number of the last chunk
-  size INTEGER NOT NULL, -- characters of the parts
+  size INTEGER NOT NULL, -- bytes of the parts
   ended INTEGER NOT NULL DEFAULT 0, -- 1: the job has ended
   record INTEGER, -- of the job that has ended
   expires INTEGER

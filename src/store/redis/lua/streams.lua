@@ -44,7 +44,7 @@ end
 -- leases   jobs:leases:WORKER
 -- stream   jobs:stream:JID
 -- from     how many chunks the lease has written or dropped before these
--- maxSize  characters that the stream keeps
+-- maxSize  bytes that the stream keeps
 -- chunks   JSON
 -- Result   0 if the worker has lost the lease, else 1
 -- O(N) for N chunks, and the entries that it drops
