@@ -848,3 +848,25 @@ function mortal(n: number): { wrap(store: Store): Store } {
       }),
   };
 }
+
+Deno.test("jobs that wait aside for a worker with their class wait aside at the target, in order, there and back", async () => {
+  await using both = await openBoth();
+  const worker = await register(both.sqlite);
+  await both.sqlite.jobs.enqueue(jobs(1, 3));
+  const leases = await both.sqlite.jobs.take({ queues: ["default"], limit: 10, worker, classes: [] });
+  await both.sqlite.jobs.settle(
+    worker,
+    leases.map(({ token, payload }) => ({ kind: "aside", token, class: "HardJob", delayMs: HOUR_MS, payload })),
+  );
+  await both.sqlite.workers.deregister(worker);
+  await migrateStore(both.sqlite, both.redis);
+  assertEquals(await both.redis.jobs.hasQueuedJobs(["default"], ["Other"]), false);
+  await migrateStore(both.redis, both.sqlite);
+  await register(both.sqlite, worker);
+  const take = async (classes: string[]) => {
+    const taken = await both.sqlite.jobs.take({ queues: ["default"], limit: 10, worker, classes });
+    return taken.map(({ payload }) => (getField(payload, "args") as number[])[0]);
+  };
+  assertEquals(await take(["Other"]), []);
+  assertEquals(await take(["HardJob"]), [1, 2, 3]);
+});

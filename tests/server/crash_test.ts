@@ -136,7 +136,7 @@ Deno.test("no error of a handler ends the worker", async () => {
     "it failed three times",
   );
   await bench.until(
-    async () => (await bench.store.jobs.find([missing]))[0]?.place.in === "scheduled",
+    async () => (await bench.store.jobs.find([missing]))[0]?.place.in === "queue",
     "it waits for a worker that has its class",
   );
   const dead = JSON.parse((await bench.store.jobs.find([failing]))[0]!.payload);

@@ -105,7 +105,7 @@ Deno.test("exports outcomes, cron entries, rescues and work horses; dashboard an
   ];
   await bench.until(async () => {
     const text = await scrape();
-    // A job without a handler returns every few seconds.
+    // A job without a handler goes aside once.
     return wanted.every((line) => text.includes(`${line}\n`)) &&
       /^jobs_ended_total\{class="Unknown",outcome="unhandled"\} [1-9]/m.test(text) &&
       !text.includes("jobs_cron_lateness_seconds_count 0\n");

@@ -415,11 +415,11 @@ BEGIN
     FROM one WHERE total <= max_bytes OR id = taken[1] ORDER BY id;
 END $$;
 
--- Takes jobs of queues without groups and limits, in the order of the queues. A row without a job names the first other queue: the
+-- Takes jobs of queues without groups, limits and jobs aside of these classes, in the order of the queues. A row without a job names the first other queue: the
 -- caller continues there. The take's number is unique among those of the worker. `lost` are takes whose reply was lost. Jobs up to
 -- the floor of a queue aren't read, unless some have returned to their queues since: then a row with place 0 has the new count.
 CREATE OR REPLACE FUNCTION take(ahead bigint, taker text, taken_in bigint, lost bigint[], names text[], floors bigint[],
-  seen bigint, most integer, max_bytes bigint)
+  seen bigint, most integer, max_bytes bigint, classes text[])
 RETURNS TABLE (place integer, job bigint, of_take bigint, name text, payload text, cancelled boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
 SET jit = off AS $$
@@ -467,7 +467,7 @@ BEGIN
       WHERE queue_row.name = names[i] AND (paused = 0 OR paused_until <= now);
     CONTINUE WHEN queue.id IS NULL;
     IF queue.most_running IS NOT NULL OR queue.most_starts IS NOT NULL
-      OR EXISTS (SELECT 1 FROM queue_row WHERE parent = queue.id) THEN
+      OR EXISTS (SELECT 1 FROM queue_row WHERE parent = queue.id AND state <> 3) OR has_aside(names[i], classes, now) THEN
       RETURN QUERY SELECT i, NULL::bigint, NULL::bigint, names[i], NULL::text, false;
       RETURN;
     END IF;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { asideClass } from "../../job/aside.ts";
 import { batchIn } from "../../job/batch.ts";
 import { setFields } from "../../job/raw.ts";
 import type { LeaseBook } from "../ops/lease_book.ts";
@@ -28,7 +29,7 @@ import type { Runner } from "./engine.ts";
 import { takeInTurn } from "./take_in_turn.ts";
 
 const STORE_TYPES = ["integer", ...Array<string>(6).fill("text[]"), "double precision[]", "double precision[]"];
-const TAKE_TYPES = ["text", "bigint", "bigint[]", "text[]", "bigint[]", "bigint", "integer", "bigint"];
+const TAKE_TYPES = ["text", "bigint", "bigint[]", "text[]", "bigint[]", "bigint", "integer", "bigint", "text[]"];
 const SETTLE_TYPES = [
   ...["text", "bigint[]", "bigint[]", "text", "text[]", "double precision[]", "text[]", "text[]", "text[]"],
   ...["double precision[]", "text[]", "bigint"],
@@ -139,6 +140,7 @@ export class HotVerbs {
               this.#floors.returned,
               limit,
               MAX_BATCH_BYTES,
+              request.classes === undefined ? null : array(request.classes.map(asideClass)),
             ],
           ],
           TAKE_TYPES,

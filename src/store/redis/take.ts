@@ -66,9 +66,15 @@ async function takeOnce(context: Context, book: LeaseBook, request: TakeRequest)
   }
 }
 
+/** A worker passes the same list with each take. */
+const packed = new WeakMap<readonly string[], string>();
+
 /** Returns classes as scripts take them. */
 export function packClasses(classes: readonly string[] | undefined): string {
-  return classes === undefined ? "" : JSON.stringify(classes.map(asideClass));
+  if (classes === undefined) return "";
+  let text = packed.get(classes);
+  if (text === undefined) packed.set(classes, text = JSON.stringify(classes.map(asideClass)));
+  return text;
 }
 
 /** Returns leases to their queues that Redis has for this worker, but the book doesn't, and drops those that only the book has. */

@@ -24,7 +24,7 @@ export interface OpenQueue {
 
 /** A constant: a text that is put together at each call takes longer to find among the prepared statements than to execute. */
 const OPEN_QUEUE = `SELECT ${limits.LIMIT_COLUMNS}, size, grouped,
-    CASE WHEN EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id) THEN 1 ELSE 0 END AS has_groups,
+    CASE WHEN EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state <> 3) THEN 1 ELSE 0 END AS has_groups,
     CASE WHEN EXISTS (SELECT 1 FROM queue AS one WHERE one.parent = queue.id AND one.state = 3) THEN 1 ELSE 0 END AS has_aside
   FROM queue
   WHERE name = ?1 AND (paused = 0 OR paused_until <= ?2) AND (size > 0 OR grouped > 0)`;
