@@ -7,6 +7,7 @@
  * - `sslrootcert`, or `ca` as for Redis: the file of the authority's certificate; `sslcert` and `sslkey`: those of the client's
  * - `prepare=false`: for poolers that don't support prepared statements, such as PgBouncer before 1.21
  * - `listen`: `HOST:PORT`, a direct address for notifications, because poolers drop them
+ * - `connections`: how many a process may have
  * - `user`, `password`, `dbname`, `port`, `application_name`, `connect_timeout` and `options`, as in libpq
  *
  * Other parameters of libpq are ignored: providers print them in their addresses.
@@ -37,6 +38,8 @@ export interface PostgresAddress {
   readonly prepare: boolean;
   /** Where to listen for notifications, if not at `hosts`. */
   readonly listen: Endpoint | undefined;
+  /** The connections that all parts of a process may have together; undefined for the default. */
+  readonly connections: number | undefined;
   readonly applicationName: string;
   /** How long a connection may take, in seconds. */
   readonly connectTimeoutS: number;
@@ -52,7 +55,7 @@ const ADDRESS = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?
 const DEFAULT_CONNECT_TIMEOUT_S = 5;
 const MAX_CONNECT_TIMEOUT_S = 300;
 /** Those that users write, and then libpq's. */
-const OWN = ["schema", "host", "sslmode", "sslrootcert", "sslcert", "sslkey", "prepare", "listen"];
+const OWN = ["schema", "host", "sslmode", "sslrootcert", "sslcert", "sslkey", "prepare", "listen", "connections"];
 const TAKEN = new Set([
   ...OWN,
   ...[
@@ -169,6 +172,9 @@ export function parseAddress(url: string, of = { what: "store", schema: "jobs" }
     listen: listen === null
       ? undefined
       : endpointIn(listen, null) ?? fail(wrong(`listen "${listen}", expected HOST:PORT`)),
+    connections: parameters.has("connections")
+      ? numberIn("connections", parameters.get("connections"), 1, 1_000, wrong)
+      : undefined,
     applicationName: parameters.get("application_name") || "jobs",
     connectTimeoutS: numberIn(
       "connect_timeout",

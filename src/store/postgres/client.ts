@@ -14,12 +14,14 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { StoreError } from "../port/errors.ts";
 import type { Row, Value } from "../sql/body.ts";
 import type { PostgresAddress } from "./address.ts";
+import { type Budget, budgetWithin, DEFAULT_BUDGET } from "./budget.ts";
 import {
   failureOf,
   hasWaited,
   isCancelled,
   isReadOnly,
   isUnprepared,
+  refusesWrites,
   SILENCE,
   translate,
   unanswered,
@@ -27,7 +29,7 @@ import {
 import { Hosts } from "./hosts.ts";
 import { listen, type Listening } from "./listening.ts";
 import { createPool, loadDriver, type Pool, type PoolOptions, type Postgres, rowsIn, send } from "./pool.ts";
-import { Sessions } from "./sessions.ts";
+import { type Session, Sessions } from "./sessions.ts";
 import { SETTINGS } from "./settings.ts";
 import { readTlsFiles, type TlsFiles } from "./tls.ts";
 import { encode } from "./values.ts";
@@ -73,10 +75,6 @@ const MIN_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1_000;
 /** Without a reason, an abort creates an exception with its stack: a twentieth of the processor time of a statement. */
 const ANSWERED = "answered";
-/** For statements by themselves. */
-const MAX_CONNECTIONS = 4;
-/** For transactions. */
-const MAX_SESSIONS = 4;
 /** A transaction waits this long for a lock, unless its options say otherwise. One of an application may stay open for hours. */
 const LOCK_TIMEOUT_MS = 5_000;
 /** A rolled back transaction is repeated for this time, with growing pauses: those that it collides with must end first. */
@@ -94,6 +92,7 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #postgres: Postgres;
   readonly #hosts: Hosts;
+  #budget: Budget;
   /** Settings of each session. */
   #settings: Readonly<Record<string, string>> = {};
   /** The certificates, as they were when they could last be read. */
@@ -116,6 +115,7 @@ export class Client {
     this.address = address;
     this.#options = options;
     this.#prepares = address.prepare;
+    this.#budget = address.connections === undefined ? DEFAULT_BUDGET : budgetWithin(address.connections);
     this.#hosts = new Hosts(address.hosts);
     this.#files = readTlsFiles(address);
     this.#shared = this.#createShared();
@@ -138,6 +138,21 @@ export class Client {
   /** How many times a connection was lost. */
   get losses(): number {
     return this.#losses;
+  }
+
+  /** Whether there is no connection for notifications. */
+  get onlyPolls(): boolean {
+    return !this.#budget.listens;
+  }
+
+  /** Keeps to the connections that a user or a database may have, unless the address has a number. */
+  fit(limit: number): void {
+    const { statements, transactions, listens } = budgetWithin(limit);
+    const isSame = statements === this.#budget.statements && transactions === this.#budget.transactions &&
+      listens === this.#budget.listens;
+    if (this.address.connections !== undefined || isSame) return;
+    this.#budget = { statements, transactions, listens };
+    this.#leave(this.#shared);
   }
 
   /** The longest total time that a call waits for a connection. */
@@ -201,6 +216,7 @@ export class Client {
   ): Promise<readonly Row[]> {
     return await this.#attempt(
       async (shared) => {
+        if (this.#budget.statements === 0) return await this.#runInSession(text, values, replyTimeoutMs);
         shared.pending++;
         try {
           return await this.#answered(this.#send(shared.pool, text, values), () => this.#leave(shared), replyTimeoutMs);
@@ -234,17 +250,7 @@ export class Client {
     run: (query: Query, first: Row) => Promise<T>,
     { isolation = "READ COMMITTED", marks, replyTimeoutMs, lockTimeoutMs = LOCK_TIMEOUT_MS }: TransactionOptions,
   ): Promise<T> {
-    let sessions = this.#sessions;
-    const open = () =>
-      sessions.open(replyTimeoutMs).catch((error) => {
-        throw failureOf(error) === "unknown" ? new NotCommitted(error) : error;
-      });
-    let session = await open();
-    for (; session === undefined; session = await open()) {
-      if (this.#closing.signal.aborted) throw this.#closed();
-      // Those that it waited for were left.
-      sessions = this.#sessions;
-    }
+    const { session, sessions } = await this.#openSession(replyTimeoutMs);
     // The lines of the free sessions have probably died with this one.
     const onSilence = () => this.#leaveSessions(sessions);
     const answered = <R>(what: (connection: Pool) => PromiseLike<R>) =>
@@ -254,6 +260,7 @@ export class Client {
     let failed: { readonly error: unknown } | undefined;
     let latest: Promise<unknown> | undefined;
     let isUsable = true;
+    let isReleased = false;
     try {
       // The texts of `begin` have no parameters: they are one message.
       const started = await answered((connection) =>
@@ -288,13 +295,49 @@ export class Client {
         await answered((connection) => connection.unsafe("ROLLBACK")).catch(() => isUsable = false);
         throw error;
       }
-      isUsable = false;
+      // It may be the only one.
+      session.release(false);
+      isReleased = true;
       if (done === undefined || mark === undefined || !(await this.#hasCommitted(mark, replyTimeoutMs))) {
         throw new NotCommitted(error);
       }
       return done.result;
     } finally {
+      if (!isReleased) session.release(isUsable);
+    }
+  }
+
+  /** Runs a statement on a connection for transactions. */
+  async #runInSession(
+    text: string,
+    values: readonly Value[],
+    replyTimeoutMs: number | undefined,
+  ): Promise<readonly Row[]> {
+    const { session, sessions } = await this.#openSession(replyTimeoutMs);
+    let isUsable = true;
+    try {
+      const rows = session.send((connection) => this.#send(connection, text, values));
+      return await this.#answered(rows, () => this.#leaveSessions(sessions), replyTimeoutMs);
+    } catch (error) {
+      isUsable = failureOf(error) !== "unknown";
+      throw error;
+    } finally {
       session.release(isUsable);
+    }
+  }
+
+  /** Returns a connection for a transaction, and those that it is of. */
+  async #openSession(
+    replyTimeoutMs: number | undefined,
+  ): Promise<{ readonly session: Session; readonly sessions: Sessions }> {
+    for (;;) {
+      const sessions = this.#sessions;
+      const session = await sessions.open(replyTimeoutMs).catch((error) => {
+        throw failureOf(error) === "unknown" ? new NotCommitted(error) : error;
+      });
+      if (session !== undefined) return { session, sessions };
+      // Those that it waited for were left.
+      if (this.#closing.signal.aborted) throw this.#closed();
     }
   }
 
@@ -360,11 +403,19 @@ export class Client {
         if (failure === "unknown" && !isRepeatable) throw unanswered(cause, this.address.shown);
         const now = this.clock.monotonic();
         since ??= failure === "again" && cause === error ? start : now;
-        if (now - since + pause > waitMs) throw translate(cause, this.address.shown);
+        if (now - since + pause > waitMs) throw await this.#translated(cause);
         await this.clock.sleep(pause * (0.5 + Math.random()), signal);
         pause = Math.min(MAX_PAUSE_MS, 2 * pause);
       }
     }
+  }
+
+  /** Converts an error. Of a server that refuses writes, it tells a replica from a setting. */
+  async #translated(cause: unknown): Promise<unknown> {
+    const isReplica = !isReadOnly(cause) ||
+      await this.#answered(this.#send(this.#shared.pool, "SELECT pg_is_in_recovery() AS is_replica", []))
+        .then(([row]) => row!["is_replica"] === true, () => true);
+    return isReplica ? translate(cause, this.address.shown) : refusesWrites(cause, this.address.shown);
   }
 
   /** Returns whether a transaction has committed that inserts a mark, when it has ended. If not, it never will. */
@@ -404,14 +455,14 @@ export class Client {
     return new Sessions({
       create: (onLoss) => this.#createPool({ max: 1, onLoss }),
       answered: (answer, timeoutMs) => this.#answered(answer, undefined, timeoutMs),
-      most: MAX_SESSIONS,
+      most: this.#budget.transactions,
     });
   }
 
   #createShared(): Shared {
     const shared: Shared = {
       pool: this.#createPool({
-        max: MAX_CONNECTIONS,
+        max: Math.max(1, this.#budget.statements),
         onLoss: () => {
           // Also of connections on which nothing was pending: the next one may lead to a replica that lagged.
           this.#losses++;

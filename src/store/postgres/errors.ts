@@ -44,6 +44,9 @@ const CANCELLED = "57014";
 /** The server is a replica: another one accepts writes, or this one will. */
 export const READ_ONLY = "25006";
 
+/** The server, its database or the user has no free connection. */
+const TOO_MANY = "53300";
+
 /** How a failed statement is treated. */
 export type Failure =
   /** It didn't run: it is sent again. */
@@ -141,6 +144,12 @@ export function translate(error: unknown, shown: string): unknown {
   if (code === "XX001" || code === "XX002") {
     return make("corrupt", `${at} is damaged (${reply}); restore it from a backup`);
   }
+  if (code === TOO_MANY) {
+    return make(
+      "unavailable",
+      `${at} accepts no more connections (${reply}): raise the limit of the user, or max_connections, or give workers fewer with ?connections=N`,
+    );
+  }
   if (code === READ_ONLY) {
     return make("unavailable", `${at} is a replica: try again later, or use the address of its primary`);
   }
@@ -152,6 +161,17 @@ export function translate(error: unknown, shown: string): unknown {
   }
   if (failureOf(error) !== "failed") return make("unavailable", `${at} is not available: ${reply}`);
   return make("wrong", `${at} rejected a statement (${code}: ${reply})`);
+}
+
+/** Converts the error of a server that isn't a replica, and refuses writes. */
+export function refusesWrites(error: unknown, shown: string): StoreError {
+  return new StoreError(
+    "unavailable",
+    `PostgreSQL at "${shown}" accepts no writes (${
+      messageOf(error)
+    }): default_transaction_read_only is on, often because its disk is full`,
+    { cause: error },
+  );
 }
 
 /** Returns the error of a statement that wasn't sent. */

@@ -160,11 +160,14 @@ async function inspect(client: Client): Promise<Access & { readonly version?: nu
   const server = await client.meet(
     `SELECT pg_backend_pid() AS pid, current_user::text AS me, ${OTHER_SETTINGS} AS settings,
        current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
+       (SELECT min(bound) FROM (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user AND NOT rolsuper
+         UNION ALL SELECT datconnlimit FROM pg_database WHERE datname = current_database()) AS one (bound) WHERE bound > 0) AS connections,
        ${findsMeta(schema)},
        has_table_privilege(to_regclass('${schema}.job'), 'INSERT') AS may_insert,
        has_function_privilege(to_regprocedure('${schema}.push_built(text)'), 'EXECUTE') AS may_push`,
   );
   client.correct(String(server.settings).split(",").filter((name) => name !== ""), String(server.me));
+  if (server.connections !== null) client.fit(Number(server.connections));
   if (Number(server.version) < MIN_SERVER) {
     throw new StoreError("wrong", `PostgreSQL at "${shown}" is older than version 14; use a newer one`);
   }

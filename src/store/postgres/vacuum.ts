@@ -52,6 +52,8 @@ export class Vacuum {
 
   /** Begins to vacuum if it is time to look, and doesn't wait. */
   tend(): void {
+    // It would take one connection more.
+    if (this.#client.onlyPolls) return;
     const now = this.#client.clock.monotonic();
     if (this.#running !== undefined || now - this.#lookedAt < INTERVAL_MS) return;
     this.#lookedAt = now;

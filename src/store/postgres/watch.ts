@@ -129,7 +129,8 @@ export class Watch {
       const waiter = { topics, wake };
       this.#waiters.add(waiter);
       stop.addEventListener("abort", wake, { once: true });
-      this.#listening ??= this.#listen();
+      if (this.#runner.client.onlyPolls) this.#hears = false;
+      else this.#listening ??= this.#listen();
       // A topic of which the others don't know: it is noted at once.
       this.#hurry();
       this.#polling ??= this.#poll();
