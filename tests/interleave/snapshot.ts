@@ -67,6 +67,10 @@ export function normalized(text: string, now: number): string {
     .replace(/\b1[6-9]\d{8}\.\d{1,6}\b/g, (seconds) => time(Number(seconds) * 1_000))
     .replace(/\b1[6-9]\d{11}(\.\d+)?\b/g, (ms) => time(Number(ms)))
     .replace(/\b\d+\.\d{9,16}\b/g, "TOKEN")
+    .replace(
+      /"(freeInMs|leftMs|nextInMs)":(\d+)/g,
+      (_, name, ms) => `"${name}":"T${Math.round(Number(ms) / SAME_TIME_MS)}"`,
+    )
     // Settlements trim the dead set afterwards, each what the other has left.
     .replace(/,"dropped":\d+/, "")
     .replace(/\b(queue|running|scheduled|retry|dead)\.\d+\./g, "$1.ID.");

@@ -120,6 +120,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   "bury": settle(["run"], { kind: "bury" }),
   "bury another": settle(["locked"], (_, jid) => ({ kind: "bury", jid, unlock: "locked" })),
   "release": settle(["run"], { kind: "release", begun: true }),
+  "put aside": settle(["run"], (world, jid) => ({
+    ...{ kind: "aside", class: "C", payload: world.leases.get(jid)!.payload, delayMs: HOUR_MS },
+  })),
   "ack with steps": settle(["waits"], (_, jid) => ({ kind: "ack", jid, steps: true })),
   "retry with steps": settle(["waits"], (_, jid) => ({ kind: "retry", jid, steps: true })),
   "bury with steps": settle(["waits"], (_, jid) => ({ kind: "bury", jid, steps: true })),
