@@ -559,6 +559,26 @@ Deno.test("migrate: unique locks are copied", async () => {
   assertEquals(await t.sqlite.jobs.enqueue([{ ...locked, jid: "b" }]), [{ kind: "stored" }]);
 });
 
+Deno.test("migrate: a job that has begun gets no lock that ended at its start, wherever it waits", async () => {
+  const payload =
+    '{"class":"A","args":[],"queue":"default","jid":"a","unique_key":"k","unique_for":3600,"unique_until":"start"}';
+  for (
+    const [fields, at, isLocked] of [[{}, undefined, true], [{ begun: "true" }, HOUR_MS, false], [
+      { has_steps: "true" },
+      HOUR_MS,
+      false,
+    ], [{ begun: "true" }, undefined, false]] as const
+  ) {
+    await using t = await openBoth();
+    const waiting = { jid: "a", queue: "default", payload: setFields(payload, fields) };
+    await t.sqlite.jobs.enqueue([at === undefined ? waiting : { ...waiting, delayMs: at }]);
+    await migrateStore(t.sqlite, t.redis);
+    const other = { jid: "b", queue: "default", payload: payload.replace('"jid":"a"', '"jid":"b"') };
+    const [result] = await t.redis.jobs.enqueue([{ ...other, unique: { key: "k", ttlMs: HOUR_MS } }]);
+    assertEquals([fields, result!.kind], [fields, isLocked ? "duplicate" : "stored"]);
+  }
+});
+
 for (const direction of ["from SQLite", "from Redis"]) {
   Deno.test(`migrate: steps and the stream of a job are copied, and a signal still ends its wait, ${direction}`, async () => {
     await using t = await openBoth();

@@ -144,8 +144,9 @@ export class Retrier {
     if (decision.kind === "snooze") {
       const payload = setFields(job.raw, {
         ...{ enqueued_at: undefined, suspected: undefined, no_handler_since: undefined },
-        // It has begun: it doesn't expire while it waits for its next run.
-        ...(typeof job.payload.expires_in === "number" && { [BEGUN_FIELD]: "true" }),
+        // It has begun: it doesn't expire while it waits for its next run, and a migration gives it no lock that ended at its start.
+        ...((typeof job.payload.expires_in === "number" || job.payload["unique_until"] === "start") &&
+          { [BEGUN_FIELD]: "true" }),
       });
       return { kind: "snooze", delayMs: decision.delayMs, payload };
     }

@@ -49,6 +49,14 @@ Deno.test("a job goes aside if the worker lacks its class, and waits if only its
   assertEquals((await retrier.end(runningJob({ class: "New".repeat(1_000) }), ERROR)).kind, "snooze");
 });
 
+Deno.test("a job that has snoozed is marked as begun if its lock ends at its start: a migration gives it no other", async () => {
+  for (const [until, begun] of [["start", true], ["success", undefined]] as const) {
+    const job = runningJob({ payload: { unique_for: 60, unique_key: "k", unique_until: until } });
+    const end = await retrierOf().end(job, new Snooze(1));
+    assertEquals(JSON.parse((end as { payload: string }).payload).begun, begun);
+  }
+});
+
 Deno.test("a job that has snoozed doesn't expire while it waits for its next run", async () => {
   const job = runningJob({ payload: { expires_in: 2, created_at: 1.7e12 } });
   const end = await retrierOf().end(job, new Snooze(1));

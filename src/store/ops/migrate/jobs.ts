@@ -5,6 +5,7 @@
  */
 import { getField } from "../../../job/raw.ts";
 import { STEPS_FIELD } from "../../../job/step.ts";
+import { BEGUN_FIELD } from "../../../job/time.ts";
 import type { Entry } from "../../port/entries.ts";
 import type { Store } from "../../admin/store.ts";
 import type { AnnouncedBatch, JobRow } from "../../admin/transfer.ts";
@@ -94,8 +95,8 @@ async function copySteps(from: Store, to: Store, rows: readonly JobRow[]): Promi
 }
 
 /**
- * Returns a job with the unique lock in its payload, with its full TTL: the remaining time is unknown. A retrying job whose lock
- * ended at its start has none, and neither has a dead one.
+ * Returns a job with the unique lock in its payload, with its full TTL: the remaining time is unknown. A job whose lock ended at its start
+ * has none once it has begun, also while it sleeps, and neither has a dead one.
  */
 function withLock(row: JobRow): JobRow {
   const { payload, place: { in: place } } = row;
@@ -103,7 +104,9 @@ function withLock(row: JobRow): JobRow {
   const seconds = getField(payload, "unique_for");
   const jid = getField(payload, "jid");
   if (typeof key !== "string" || typeof seconds !== "number" || typeof jid !== "string") return row;
-  if (place === "dead" || place === "retry" && getField(payload, "unique_until") === "start") return row;
+  const hasBegun = () =>
+    place === "retry" || [BEGUN_FIELD, STEPS_FIELD].some((name) => getField(payload, name) !== undefined);
+  if (place === "dead" || getField(payload, "unique_until") === "start" && hasBegun()) return row;
   return { ...row, unique: { key, jid, ttlMs: seconds * 1_000 } };
 }
 
