@@ -13,7 +13,8 @@ import { disableColor, OutputClosed, print, printError, printJson } from "./term
 
 /** Runs the command line. Never throws; returns the exit code. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
-  if (hasFlag(argv, "--no-color")) disableColor();
+  // A dumb terminal shows escape codes as they are.
+  if (hasFlag(argv, "--no-color") || Deno.env.get("TERM") === "dumb") disableColor();
   try {
     return await dispatch(argv);
   } catch (error) {

@@ -313,7 +313,7 @@ export const SETTINGS = {
     flag: "--log-file",
     kind: text,
     default: undefined,
-    about: "append the log to this file; default: stderr",
+    about: "append the log to this file; default, and `-`: stderr",
   }),
   ...WEB_SETTINGS,
 } as const;

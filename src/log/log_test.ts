@@ -313,3 +313,13 @@ Deno.test("a program that configures LogTape itself receives the records", () =>
   assertEquals([record?.message, record?.properties], [["Late {ms}"], { ms: 7 }]);
   assertEquals([records.length, record?.timestamp], [1, 5]);
 });
+
+Deno.test("the file - is stderr", async () => {
+  using folder = tempFolder();
+  const program = `{ using log = openLog({ file: "-", format: "json" }); logger("poller").info("hello"); }`;
+  const child = start(program, `cd ${folder.path};`);
+  await child.stdin.close();
+  const { stderr } = await child.output();
+  assertEquals(JSON.parse(new TextDecoder().decode(stderr)).msg, "hello");
+  assertEquals(await Array.fromAsync(Deno.readDir(folder.path)), []);
+});

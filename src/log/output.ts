@@ -55,12 +55,12 @@ export class LogOutput {
   };
 
   /**
-   * @param path undefined for stderr
+   * @param path undefined or `-` for stderr
    * @param lostLine returns the line that reports the number of lost lines
    * @throws {LogError} if the file cannot be opened
    */
   constructor(path: string | undefined, lostLine: (count: number) => string) {
-    this.#path = path;
+    this.#path = fileOf(path);
     this.#lostLine = lostLine;
     this.#file = this.#open();
     globalThis.addEventListener("unload", this.#onUnload);
@@ -125,13 +125,19 @@ export class LogOutput {
   }
 }
 
+/** Returns the file of a log; undefined for stderr, which `-` names as it does elsewhere. */
+function fileOf(path: string | undefined): string | undefined {
+  return path === "-" ? undefined : path;
+}
+
 /**
  * Appends text to a file, or writes it to stderr. The calling thread doesn't wait.
  *
  * @throws {Error} if the file can't be opened, or the text can't be written
  */
 export async function append(path: string | undefined, text: string): Promise<void> {
-  using file = path === undefined ? undefined : await Deno.open(path, OPEN_OPTIONS);
+  const given = fileOf(path);
+  using file = given === undefined ? undefined : await Deno.open(given, OPEN_OPTIONS);
   const out = file ?? Deno.stderr;
   const bytes = new TextEncoder().encode(text);
   for (let sent = 0; sent < bytes.length;) {

@@ -90,7 +90,7 @@ export async function checkFiles({ settings }: LoadedConfig): Promise<Finding[]>
   const files = [["log.file", settings.logFile], ["pidFile", settings.pidFile]] as const;
   const findings: Finding[] = [];
   for (const [key, path] of files) {
-    if (path === undefined) continue;
+    if (path === undefined || path === "-") continue;
     const why = await whyNotWritable(path);
     findings.push(
       why === undefined ? { check: "files", state: "ok", message: `${key} "${path}" is writable` } : {
