@@ -22,6 +22,13 @@ export const DIALECT: Dialect = {
     `SELECT job, name AS queue FROM queue_row CROSS JOIN LATERAL (
        SELECT job FROM queued WHERE queue = queue_row.id AND job BETWEEN ${first} AND ${last} OFFSET 0) AS there`,
   isStored: "true",
+  given(types, rows) {
+    if (rows.length === 0) return [];
+    const columns = types.map((_, j) => array(rows.map((row) => row[j])));
+    const arrays = types.map((type, j) => `?${j + 1}::${type}[]`).join(", ");
+    const names = types.map((_, j) => `column${j + 1}`).join(", ");
+    return [{ from: `unnest(${arrays}) AS given (${names})`, values: columns }];
+  },
   skipLocked: "FOR UPDATE SKIP LOCKED",
 };
 

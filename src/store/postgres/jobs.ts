@@ -47,6 +47,8 @@ const FIELD = `,"enqueued_at":`;
 const LOCK_TIMEOUT_MS = 200;
 /** The parts of one that was split. */
 const SPLIT_LOCK_TIMEOUT_MS = 50;
+/** A transaction of a settlement locks this many names at most. */
+const MAX_NAMES = 250;
 /** A settlement is split this many times at most. Each takes a while, and other outcomes wait. */
 const MAX_HELD_PARTS = 24;
 
@@ -219,9 +221,32 @@ export class HotVerbs {
     };
   }
 
+  /** Settles parts of a call in turn. If one fails, the caller repeats all: those that are missing then were settled here. */
+  async #settleAll(
+    worker: string,
+    parts: readonly (readonly Outcome[])[],
+    lockTimeoutMs: number | undefined,
+  ): Promise<SettleResult> {
+    const lost: string[] = [];
+    let dropped = 0;
+    for (const [i, part] of parts.entries()) {
+      const result = await this.#settle(worker, part, lockTimeoutMs).catch((error) => {
+        this.#book.failSettlement(parts.slice(0, i).flat());
+        throw error;
+      });
+      lost.push(...result.lost);
+      dropped += result.dropped;
+    }
+    return { lost, dropped };
+  }
+
   async #settle(worker: string, outcomes: readonly Outcome[], lockTimeoutMs?: number): Promise<SettleResult> {
     const values = lockTimeoutMs === SPLIT_LOCK_TIMEOUT_MS ? undefined : plainValues(outcomes);
     if (values === undefined) {
+      const [part, ...others] = inNamedParts(outcomes);
+      if (part !== undefined && others.length > 0) {
+        return await this.#settleAll(worker, [part, ...others], lockTimeoutMs);
+      }
       const options = lockTimeoutMs === undefined ? {} : { lockTimeoutMs };
       return await this.#engine.write((now) => settle(this.#engine, worker, outcomes, now), options);
     }
@@ -261,6 +286,22 @@ export class HotVerbs {
       );
     });
   }
+}
+
+/** Splits outcomes so that each part locks a bounded number of names: all transactions share the server's memory for these. */
+function inNamedParts(outcomes: readonly Outcome[]): (readonly Outcome[])[] {
+  const parts: Outcome[][] = [];
+  let names = MAX_NAMES;
+  for (const outcome of outcomes) {
+    const more = (outcome.steps ? 1 : 0) + (outcome.parent === undefined ? 0 : 1);
+    if (parts.length === 0 || names + more > MAX_NAMES) {
+      parts.push([]);
+      names = 0;
+    }
+    parts.at(-1)!.push(outcome);
+    names += more;
+  }
+  return parts;
 }
 
 /** Splits outcomes of which another transaction holds some: by what the failed statement names, else in halves. The last part goes first. */

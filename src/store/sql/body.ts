@@ -45,6 +45,12 @@ export interface WriteOptions {
   readonly lockTimeoutMs?: number;
 }
 
+/** Rows for a statement. They are its first parameters. */
+export interface Given {
+  readonly from: string;
+  readonly values: readonly Value[];
+}
+
 /** The expressions in which SQL stores differ. */
 export interface Dialect {
   /** Returns SQL for a text that may contain a NUL. {@linkcode wholeText} reads it. */
@@ -61,6 +67,11 @@ export interface Dialect {
   queuedBetween(first: string, last: string): string;
   /** A condition on a row of `job`: the job hasn't ended. Ended ones are removed later where a store says so. */
   readonly isStored: string;
+  /**
+   * Returns rows as what a `FROM` names, with the columns `column1`, `column2`, …: as few parts as the store allows, each for one statement. On
+   * PostgreSQL it is one, so that the number of statements doesn't depend on that of the rows.
+   */
+  given(types: readonly ("bigint" | "text")[], rows: readonly (readonly Value[])[]): Iterable<Given>;
   /** The end of a `SELECT` that skips the rows that another transaction has locked, and locks the others. */
   readonly skipLocked: string;
 }

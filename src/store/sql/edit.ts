@@ -126,7 +126,7 @@ function* applyTo(engine: Engine, row: EntryRow, { edit, now, queue, ends }: Row
   if (typeof edit === "object") {
     if (!(yield* takeOut(engine, row))) return false;
     yield* ends.noteRow(row, "cancelled", now);
-    yield* ends.noteRecord(edit.cancel, now);
+    ends.noteRecord(edit.cancel);
     return true;
   }
   switch (edit) {

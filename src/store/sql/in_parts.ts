@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Value } from "./body.ts";
+
 /** Numbers of rows per statement, the largest that fits first: a call costs more than a row. */
 export const ROWS_PER_STATEMENT = [64, 8, 1] as const;
 
@@ -11,9 +13,9 @@ export const ROWS_PER_STATEMENT = [64, 8, 1] as const;
 const MIN_SPAN = 8;
 
 /** A condition, with its first parameters. */
-export interface Part<Value> {
+export interface Part<One> {
   readonly where: string;
-  readonly values: readonly Value[];
+  readonly values: readonly One[];
 }
 
 /**
@@ -41,8 +43,8 @@ export function inTexts(texts: readonly string[], column: string): Part<string>[
 }
 
 /** A list that is too short repeats its last value. */
-function lists<Value>(all: readonly Value[], column: string): Part<Value>[] {
-  const parts: Part<Value>[] = [];
+function lists<One>(all: readonly One[], column: string): Part<One>[] {
+  const parts: Part<One>[] = [];
   const [most, some, one] = ROWS_PER_STATEMENT;
   for (let from = 0; from < all.length; from += most) {
     const values = all.slice(from, from + most);
@@ -51,6 +53,21 @@ function lists<Value>(all: readonly Value[], column: string): Part<Value>[] {
     parts.push({ where: `${column} IN (${PARAMETERS[length]})`, values });
   }
   return parts;
+}
+
+/** Returns rows as lists of values. */
+export function* inLists(
+  types: readonly string[],
+  rows: readonly (readonly Value[])[],
+): Iterable<{ readonly from: string; readonly values: readonly Value[] }> {
+  const row = (i: number) => `(${types.map((type, j) => `CAST(?${i * types.length + j + 1} AS ${type})`).join(", ")})`;
+  let from = 0;
+  for (const count of ROWS_PER_STATEMENT) {
+    for (; rows.length - from >= count; from += count) {
+      const list = Array.from({ length: count }, (_, i) => row(i)).join(", ");
+      yield { from: `(VALUES ${list}) AS given`, values: rows.slice(from, from + count).flat() };
+    }
+  }
 }
 
 /** `?1, ?2, ?3` by length. */

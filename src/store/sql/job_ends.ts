@@ -53,7 +53,10 @@ export class JobEnds {
   readonly #died: string[] = [];
   /** Jobs that cron entries may have as their live one. */
   readonly #occurrences: string[] = [];
-  #hasRecords = false;
+  /** Dead jobs, which wait for no signal. */
+  readonly #leaving: string[] = [];
+  readonly #records = new Map<string, NewRecord>();
+  readonly #unlocks: [key: string, jid: string][] = [];
   readonly #dialect: Engine["dialect"];
   /** The jobs of events, by their members. */
   readonly #events = new Map<string, number[]>();
@@ -84,13 +87,14 @@ export class JobEnds {
     if (kind === "ack" || kind === "discard" || kind === "bury") this.#noteEvent(event ?? DEFAULT_ENDS[kind], job);
     if (batch !== undefined) this.batches.noteMember(batch);
     if (parent !== undefined) yield* answerStep(parent, now);
-    if (unlock !== undefined) yield* keys.unlock(unlock, jid);
+    if (unlock !== undefined && jid === undefined) yield* keys.unlock(unlock, jid);
+    if (unlock !== undefined && jid !== undefined) this.#unlocks.push([unlock, jid]);
     if (occurrence !== undefined && jid !== undefined) this.#occurrences.push(jid);
-    if (record !== undefined) yield* this.noteRecord(record, now);
+    if (record !== undefined) this.noteRecord(record);
     if (follow !== undefined) this.#follow.push(...follow);
-    if (kind === "bury" && steps) {
-      yield* leaveWaiting(jid ?? null);
-      if (jid !== undefined) this.#died.push(jid);
+    if (kind === "bury" && steps && jid !== undefined) {
+      this.#died.push(jid);
+      this.#leaving.push(jid);
     }
     if (kind !== "ack" && kind !== "discard") return;
     if (batch === undefined) this.#ended.push(job);
@@ -99,9 +103,8 @@ export class JobEnds {
   }
 
   /** Keeps the record of an ended job. */
-  *noteRecord(record: NewRecord, now: number): Body<void> {
-    yield* results.add(record, now);
-    this.#hasRecords = true;
+  noteRecord(record: NewRecord): void {
+    this.#records.set(record.jid, record);
   }
 
   /**
@@ -124,7 +127,8 @@ export class JobEnds {
     }
     const hasSteps = row.jid !== null && row.payload.includes(`"${STEPS_FIELD}"`);
     if (hasSteps) (how === "dead" ? this.#died : this.#withSteps).push(row.jid);
-    if (how === "dead") return yield* leaveWaiting(row.jid);
+    if (how === "dead" && row.jid !== null) this.#leaving.push(row.jid);
+    if (how === "dead") return;
     this.#gone.push(row.id);
   }
 
@@ -148,13 +152,16 @@ export class JobEnds {
 
   /** Removes the jobs that are gone, and applies what follows. */
   *apply(now: number): Body<void> {
+    yield* keys.unlockAll(this.#dialect, this.#unlocks);
+    yield* results.add(this.#dialect, [...this.#records.values()], now);
     for (const [members, jobs] of this.#events) yield* recordEnds(this.#dialect, jobs, members, now);
     this.#events.clear();
     yield* remove(this.#gone);
     yield* this.#removeEnded(this.#ended);
     yield* forgetSteps(this.#withSteps);
+    yield* leaveWaiting(this.#leaving);
     yield* endLive(this.#occurrences.splice(0));
-    if (this.#hasRecords) yield* this.#trimRecords(now);
+    if (this.#records.size > 0) yield* this.#trimRecords(now);
     if (this.#follow.length > 0) yield* this.#storeJobs(this.#follow.splice(0), now);
     yield* endStreams([...this.#withSteps, ...this.#died], now);
     yield* this.batches.apply(now);

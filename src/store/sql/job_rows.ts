@@ -5,7 +5,7 @@
  */
 import { batchIn } from "../../job/batch.ts";
 import type { SetName } from "../port/entries.ts";
-import { type Body, query } from "./body.ts";
+import { type Body, type Dialect, query } from "./body.ts";
 import { inParts } from "./in_parts.ts";
 
 /** A job's content. */
@@ -38,6 +38,13 @@ export function* rewrite(id: number, payload: string): Body<void> {
   yield query("UPDATE job SET payload = ?1 WHERE id = ?2", [payload, id]);
 }
 
+/** Replaces the payloads of jobs. */
+export function* rewriteAll(dialect: Dialect, rows: readonly (readonly [id: number, payload: string])[]): Body<void> {
+  for (const { from, values } of dialect.given(["bigint", "text"], rows)) {
+    yield query(`UPDATE job SET payload = column2 FROM ${from} WHERE id = column1`, values);
+  }
+}
+
 /** Deletes jobs. The caller deletes their places in the same transaction. */
 export function* remove(ids: readonly number[]): Body<void> {
   for (const { where, values } of inParts(ids, "id")) yield query(`DELETE FROM job WHERE ${where}`, values);
@@ -46,6 +53,17 @@ export function* remove(ids: readonly number[]): Body<void> {
 /** Adds a job that isn't in another place to a set. */
 export function* addTo(place: SetName, at: number, job: number): Body<void> {
   yield query("INSERT INTO member (job, place, at) VALUES (?1, ?2, ?3)", [job, place, Math.round(at)]);
+}
+
+/** Adds jobs that aren't in another place to sets. */
+export function* addAllTo(
+  dialect: Dialect,
+  rows: readonly (readonly [job: number, place: SetName, at: number])[],
+): Body<void> {
+  const all = rows.map(([job, place, at]) => [job, place, Math.round(at)]);
+  for (const { from, values } of dialect.given(["bigint", "text", "bigint"], all)) {
+    yield query(`INSERT INTO member (job, place, at) SELECT column1, column2, column3 FROM ${from}`, values);
+  }
 }
 
 /** Removes a job from its set. The caller puts it in another place, or deletes it. Returns false if it isn't in one. */

@@ -77,6 +77,17 @@ export function* returnLease(engine: Engine, queue: number, job: number, hasBegu
   yield* add(engine, queue, job);
 }
 
+/** Returns those of the jobs that are cancelled. The caller has their leases. */
+export function* cancelledOf(jobs: readonly number[]): Body<ReadonlySet<number>> {
+  const cancelled = new Set<number>();
+  for (const { where, values } of inParts(jobs, "job")) {
+    for (const { job } of yield query(`SELECT job FROM lease WHERE ${where} AND cancelled = 1`, values)) {
+      cancelled.add(Number(job));
+    }
+  }
+  return cancelled;
+}
+
 /**
  * Passes the leases of cancelled jobs to {@linkcode CANCELLED_WORKER}, instead of returning the jobs to their queues.
  *

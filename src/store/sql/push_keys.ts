@@ -6,7 +6,7 @@
  */
 import { getField } from "../../job/raw.ts";
 import type { OnceKey, Throttle, UniqueLock } from "../port/jobs.ts";
-import { type Body, type Engine, query } from "./body.ts";
+import { type Body, type Dialect, type Engine, query } from "./body.ts";
 import { inTexts } from "./in_parts.ts";
 
 /** Expired locks and counted pushes that each new one deletes at most. More are deleted than arrive. */
@@ -56,6 +56,15 @@ export function* isLocked(key: string, now: number): Body<boolean> {
 export function* unlock(key: string, jid: string | undefined): Body<void> {
   if (jid === undefined) yield query("DELETE FROM unique_lock WHERE key = ?1", [key]);
   else yield query("DELETE FROM unique_lock WHERE key = ?1 AND jid = ?2", [key, jid]);
+}
+
+/** Releases the locks that jobs have. */
+export function* unlockAll(dialect: Dialect, locks: readonly (readonly [key: string, jid: string])[]): Body<void> {
+  for (const { from, values } of dialect.given(["text", "text"], locks)) {
+    const [keys, jids] = [1, 2].map((i) => dialect.isIn(`SELECT column${i} FROM ${from}`));
+    // A job that has the key of another one of these has taken it over: it ends, too.
+    yield query(`DELETE FROM unique_lock WHERE key ${keys} AND jid ${jids}`, values);
+  }
 }
 
 /** The lock that a job has until it starts. */

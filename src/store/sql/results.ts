@@ -8,7 +8,7 @@ import { ByteBudget } from "../port/batch_bytes.ts";
 import { numberIn } from "../port/cursor.ts";
 import type { SearchWatch } from "../port/entries.ts";
 import { MAX_RECORDS, type NewRecord, type RecordPage, type RecordRequest, type ResultStore } from "../port/results.ts";
-import { type Body, type Engine, query } from "./body.ts";
+import { type Body, type Dialect, type Engine, query } from "./body.ts";
 import { BoundedRead } from "./bounded_read.ts";
 
 /** Maximum number of records that a search reads before it yields to the event loop. */
@@ -31,11 +31,14 @@ export function resultsPart(engine: Engine): ResultStore {
   };
 }
 
-/** Stores a record in place of an older one of the same job. */
-export function* add({ jid, ttlMs, body }: NewRecord, now: number): Body<void> {
-  yield query("DELETE FROM record WHERE jid = ?1", [jid]);
-  const expires = Number.isFinite(ttlMs) ? Math.round(now + ttlMs) : null;
-  yield query("INSERT INTO record (jid, body, expires) VALUES (?1, ?2, ?3)", [jid, body, expires]);
+/** Stores records of different jobs in place of older ones of the same jobs. */
+export function* add(dialect: Dialect, records: readonly NewRecord[], now: number): Body<void> {
+  const expires = (ttlMs: number) => Number.isFinite(ttlMs) ? Math.round(now + ttlMs) : null;
+  const rows = records.map(({ jid, ttlMs, body }) => [jid, body, expires(ttlMs)]);
+  for (const { from, values } of dialect.given(["text", "text", "bigint"], rows)) {
+    yield query(`DELETE FROM record WHERE jid ${dialect.isIn(`SELECT column1 FROM ${from}`)}`, values);
+    yield query(`INSERT INTO record (jid, body, expires) SELECT column1, column2, column3 FROM ${from}`, values);
+  }
 }
 
 /** Deletes expired records, and the oldest beyond {@linkcode MAX_RECORDS}. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
+import type { SetName } from "../port/entries.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import { putAside, queuesOf } from "./asides.ts";
 import { type Body, type Engine, type LeaseParts, lock, query } from "./body.ts";
@@ -11,7 +12,7 @@ import { inParts } from "./in_parts.ts";
 import { JobEnds, trimDead } from "./job_ends.ts";
 import * as jobRows from "./job_rows.ts";
 import * as leases from "./leases.ts";
-import { sleepLock, takeWake } from "./step_rows.ts";
+import { sleepLock, takeWakes } from "./step_rows.ts";
 
 /** Kinds of outcomes of jobs that run again. */
 const RUNS_AGAIN: ReadonlySet<Outcome["kind"]> = new Set(["release", "retry", "snooze", "aside"]);
@@ -40,16 +41,20 @@ export function* settle(
   let finished = ended.length;
   let failed = 0;
   let buried = 0;
+  const cancelled = yield* leases.cancelledOf(others.flatMap(([{ job }, outcome]) => runsAgain(outcome) ? job : []));
+  const moves = new Moves(yield* takeWakes(engine.dialect, others.flatMap(([, outcome]) => sleeperOf(outcome) ?? [])));
   for (const [token, outcome] of others) {
-    const runsAgain = RUNS_AGAIN.has(outcome.kind);
-    if (runsAgain && (yield* leases.keepCancelled("job = ?1", token.job))) continue;
+    if (cancelled.has(token.job) && (yield* leases.keepCancelled("job = ?1", token.job))) continue;
     ended.push(token.job);
-    if (outcome.kind !== "ack" && outcome.kind !== "discard") yield* move(engine, outcome, token.job, now);
+    if (outcome.kind === "release") yield* release(engine, outcome, token.job);
+    else if (outcome.kind === "aside") yield* putAside(engine, token.job, outcome.class);
+    else if (outcome.kind !== "ack" && outcome.kind !== "discard") moves.add(outcome, token.job, now);
     yield* ends.noteOutcome(token.job, outcome, now);
-    if (outcome.kind === "retry" || !runsAgain) finished++;
+    if (outcome.kind === "retry" || !runsAgain(outcome)) finished++;
     if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
     if (outcome.kind === "bury") buried++;
   }
+  yield* moves.apply(engine);
   for (const { where, values } of inParts(ended, "job")) yield query(`DELETE FROM lease WHERE ${where}`, values);
   yield* count(engine, now, finished, failed);
   yield* ends.apply(now);
@@ -95,23 +100,43 @@ export function leavesNothing(
     batch === undefined && parent === undefined && !steps && record === undefined && follow === undefined;
 }
 
-function* move(
-  engine: Engine,
-  outcome: Exclude<Outcome, { kind: "ack" | "discard" }>,
-  job: number,
-  now: number,
-): Body<void> {
-  if (outcome.kind === "aside") return yield* putAside(engine, job, outcome.class);
-  if (outcome.kind === "release") {
-    const [lease] = yield query("SELECT queue FROM lease WHERE job = ?1", [job]);
-    return yield* leases.returnLease(engine, Number(lease!.queue), job, outcome.begun === true);
+function runsAgain({ kind }: Outcome): boolean {
+  return RUNS_AGAIN.has(kind);
+}
+
+/** Returns the jid of a job that sleeps until one of its waits ends. */
+function sleeperOf({ kind, steps, jid }: Outcome): string | undefined {
+  return kind === "snooze" && steps ? jid : undefined;
+}
+
+function* release(engine: Engine, { begun }: Outcome & { kind: "release" }, job: number): Body<void> {
+  const [lease] = yield query("SELECT queue FROM lease WHERE job = ?1", [job]);
+  yield* leases.returnLease(engine, Number(lease!.queue), job, begun === true);
+}
+
+/** Jobs that move to the sets, with their new payloads: two statements for all of them. */
+class Moves {
+  readonly #payloads: [job: number, payload: string][] = [];
+  readonly #places: [job: number, place: SetName, at: number][] = [];
+  readonly #awake: ReadonlySet<unknown>;
+
+  /** @param awake the jobs of which a wait ended while they ran: they don't sleep */
+  constructor(awake: ReadonlySet<unknown>) {
+    this.#awake = awake;
   }
-  yield* jobRows.rewrite(job, outcome.payload);
-  if (outcome.kind === "bury") return yield* jobRows.addTo("dead", now, job);
-  const isAwake = outcome.kind === "snooze" && outcome.steps && outcome.jid !== undefined &&
-    (yield* takeWake(outcome.jid));
-  const at = isAwake ? now : now + outcome.delayMs;
-  yield* jobRows.addTo(outcome.kind === "retry" ? "retry" : "scheduled", at, job);
+
+  add(outcome: Exclude<Outcome, { kind: "ack" | "discard" | "release" | "aside" }>, job: number, now: number): void {
+    this.#payloads.push([job, outcome.payload]);
+    if (outcome.kind === "bury") return void this.#places.push([job, "dead", now]);
+    const isAwake = this.#awake.has(sleeperOf(outcome) ?? null);
+    const at = isAwake ? now : now + outcome.delayMs;
+    this.#places.push([job, outcome.kind === "retry" ? "retry" : "scheduled", at]);
+  }
+
+  *apply({ dialect }: Engine): Body<void> {
+    yield* jobRows.rewriteAll(dialect, this.#payloads);
+    yield* jobRows.addAllTo(dialect, this.#places);
+  }
 }
 
 /** Adds to the totals of finished and failed jobs. */

@@ -8,7 +8,8 @@ import { endedRecord, STEPS_FIELD, waitsUntil } from "../../job/step.ts";
 import { BEGUN_FIELD } from "../../job/time.ts";
 import type { ParentStep } from "../port/outcomes.ts";
 import type { StepLease } from "../port/steps.ts";
-import { type Body, hold, lock, query, type Statement } from "./body.ts";
+import { type Body, type Dialect, hold, lock, query, type Statement } from "./body.ts";
+import { inTexts } from "./in_parts.ts";
 import { workerIn } from "./workers.ts";
 
 /** The name of the row that prevents a running job from sleeping. */
@@ -91,9 +92,9 @@ export function* takeKept(key: string, now: number): Body<string | undefined> {
   return kept?.data as string | undefined;
 }
 
-/** A job that is dead receives no signal. If it is retried, its wait joins those of its key again. */
-export function* leaveWaiting(jid: string | null): Body<void> {
-  yield query("DELETE FROM step_wait WHERE jid = ?1", [jid]);
+/** Jobs that are dead receive no signal. If they are retried, their waits join those of their keys again. */
+export function* leaveWaiting(jids: readonly string[]): Body<void> {
+  for (const { where, values } of inTexts(jids, "jid")) yield query(`DELETE FROM step_wait WHERE ${where}`, values);
 }
 
 /** The action by which an operator ended a job. */
@@ -171,6 +172,17 @@ export function sleepLock(jid: string): string {
 /** Returns the name that is locked by signals of a key, and by waits for it. It belongs before {@linkcode sleepLock}. */
 export function signalLock(key: string): string {
   return `signal:${key}`;
+}
+
+/** Returns the jobs of which {@linkcode takeWake} would return true. */
+export function* takeWakes(dialect: Dialect, jids: readonly string[]): Body<ReadonlySet<unknown>> {
+  const awake = new Set<unknown>();
+  for (const { from, values } of dialect.given(["text"], jids.map((jid) => [jid]))) {
+    const theirs = `jid ${dialect.isIn(`SELECT column1 FROM ${from}`)}`;
+    const notes = yield query(`DELETE FROM step WHERE ${theirs} AND name = '${WAKE}' RETURNING jid`, values);
+    for (const { jid } of notes) awake.add(jid);
+  }
+  return awake;
 }
 
 /**

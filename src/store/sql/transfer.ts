@@ -218,7 +218,7 @@ function* putSteps({ jid, steps, receives }: StepsRow, now: number): Body<void> 
   );
   if (receives && keys.length > 0) yield lock(...keys.map(signalLock));
   yield lock(`steps:${jid}`, sleepLock(jid));
-  if (!receives) yield* leaveWaiting(jid);
+  if (!receives) yield* leaveWaiting([jid]);
   for (const { name, record } of steps) {
     const until = waitsUntil(record);
     yield holdStep(jid, name);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { inLists } from "../sql/in_parts.ts";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Dialect } from "../sql/body.ts";
 import type { GroupCommit } from "./group_commit.ts";
@@ -49,6 +50,7 @@ export const DIALECT: Dialect = {
   queuedBetween: (first, last) =>
     `SELECT job, name AS queue FROM queue CROSS JOIN queued ON queued.queue = queue.id AND job BETWEEN ${first} AND ${last}`,
   isStored: "id NOT IN (SELECT job FROM ended)",
+  given: inLists,
   skipLocked: "",
 };
 
