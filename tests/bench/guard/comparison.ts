@@ -73,6 +73,12 @@ export class Comparison {
     return low <= 1 + this.#bound && high > 1 + this.#bound;
   }
 
+  /** Whether it is measured further. It is decided after 5, 10, 20 … rounds: asked after each, noise would sooner or later look like a difference. */
+  get needsRound(): boolean {
+    if (this.problem !== undefined) return false;
+    return !Number.isInteger(Math.log2(this.ratios.length / MIN_ROUNDS)) || this.isOpen;
+  }
+
   get isSlower(): boolean {
     return this.ratios.length >= MIN_ROUNDS && this.time.low > 1 + this.#bound;
   }

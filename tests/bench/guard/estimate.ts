@@ -5,7 +5,7 @@
  */
 import { spreadOf } from "../measure.ts";
 
-/** An estimate and the interval that has the true value in 95 of 100 cases. */
+/** An estimate and the interval that has the true value in 99 of 100 cases. */
 export interface Estimate {
   readonly median: number;
   readonly low: number;
@@ -28,7 +28,7 @@ export function estimate(rounds: readonly (readonly number[])[]): Estimate {
   const medians = Array.from({ length: RESAMPLES }, () => spreadOf(draw(rounds).flatMap(draw)).median)
     .sort((a, b) => a - b);
   const at = (share: number) => medians[Math.floor(share * (RESAMPLES - 1))]!;
-  return { median: spreadOf(rounds.flat()).median, low: at(0.025), high: at(0.975) };
+  return { median: spreadOf(rounds.flat()).median, low: at(0.005), high: at(0.995) };
 }
 
 /** Returns the same of counts, which hardly vary: the ratio of the medians, and the ratios of the extremes. */

@@ -48,9 +48,9 @@ try {
   for (const store of new Set(comparisons.map(({ store }) => store))) {
     stores.set(store, stack.use(await STORES[store]!(folder)));
   }
-  for (let round = 0; !isOver() && comparisons.some(({ isOpen }) => isOpen); round++) {
+  for (let round = 0; !isOver() && comparisons.some(({ needsRound }) => needsRound); round++) {
     for (const [name, store] of stores) {
-      const open = comparisons.filter((one) => one.store === name && one.isOpen);
+      const open = comparisons.filter((one) => one.store === name && one.needsRound);
       if (open.length > 0 && !isOver()) await measureRound(open, store, round);
     }
   }
@@ -118,7 +118,8 @@ async function measure(one: Comparison, pair: Pair, round: number): Promise<void
     one.counts[side].push({ ...perJob(counts, jobs), calls });
     one.calls[side] = rooms;
   }
-  if (one.rooms !== undefined || !one.isSlower && !(flags.rooms && round === MIN_ROUNDS - 1)) return;
+  const isDecided = !one.needsRound && one.isSlower;
+  if (!isDecided && !(flags.rooms && round === MIN_ROUNDS - 1)) return;
   const micros = { before: {} as Record<string, number>, after: {} as Record<string, number> };
   for (let i = 0; i < PROFILED_STEPS; i++) {
     for (const side of inTurn(i)) {
