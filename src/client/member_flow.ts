@@ -28,7 +28,12 @@ export class MemberFlow {
    * @param names default: the nodes directly before this one
    */
   async results(names?: readonly string[]): Promise<Record<string, unknown>> {
-    return await this.#flows.results(this.id, names ?? await this.#flows.before(this.id, this.node));
+    return await this.#flows.results(this.id, names ?? await this.before());
+  }
+
+  /** @internal Returns the names of the nodes directly before this one. */
+  async before(): Promise<readonly string[]> {
+    return await this.#flows.before(this.id, this.node);
   }
 
   /** Returns the flow with its counters. */

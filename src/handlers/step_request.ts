@@ -33,7 +33,12 @@ export type StepRequest =
 
 /** The results of other nodes of the job's flow, or a push into the job's batch. */
 export type ContextRequest =
-  | { readonly kind: "results"; readonly nodes?: readonly string[] }
+  | {
+    readonly kind: "results";
+    readonly nodes?: readonly string[];
+    /** The code may read only the nodes directly before the job's: those whose results the flow gives to it. */
+    readonly beforeOnly?: true;
+  }
   | {
     readonly kind: "member";
     readonly class: string;
@@ -85,7 +90,12 @@ export async function performStep(
 export async function performOther({ batch, flow }: JobContext, request: ContextRequest): Promise<unknown> {
   if (request.kind === "results") {
     if (flow === undefined) throw new Error("This job isn't a node of a flow");
-    return await flow.results(request.nodes);
+    const { nodes, beforeOnly = false } = request;
+    const given = beforeOnly && nodes !== undefined ? await flow.before() : nodes;
+    const other = nodes?.find((name) => given?.includes(name) === false);
+    if (other === undefined) return await flow.results(nodes);
+    const expected = `the nodes directly before this one: ${given!.join(", ") || "none"}`;
+    throw new StepError(`Results of node "${other.slice(0, 80)}" are outside of your role; expected ${expected}`);
   }
   if (batch === undefined) throw new Error("This job is in no batch");
   const options = optionsOf(`Job "${request.class}"`, request.options);

@@ -396,6 +396,49 @@ Deno.test("a job of a worker with limits waits for signals of its scope alone", 
   }
 });
 
+Deno.test("a job of a worker with limits reads the results that its flow gives to it, and no others", async () => {
+  await using lab = await Lab.open();
+  const client = new Client({ store: lab.store, onUnregistered: () => {} });
+  await client.flow("pay", {
+    x: { job: ["Salaries", [], { queue: "pay" }] },
+    a: { job: ["Salaries", [], { queue: "pay" }], after: "x" },
+    ...Object.fromEntries(
+      ["worker", "work-class"].map((
+        name,
+      ) => [name, { job: ["Mail", [], { queue: `to-${name}` }] as const, after: "a" }]),
+    ),
+  } as never);
+  const worker = async (role: string, nonce: string, className: string, queue: string) => {
+    const registration = { ...REGISTRATION, nonce, classes: { [className]: {} }, queues: [queue] };
+    const id = (await lab.send(role, "/work/register", registration)).value["worker"] as string;
+    const take = async (take: number) => {
+      const { value } = await lab.send(role, "/work/take", { worker: id, take, limit: 1, wait: 30 });
+      return (value["jobs"] as { readonly token: string }[])[0]!.token;
+    };
+    return { id, take };
+  };
+  const payer = await worker("worker", "0000000000a1", "Salaries", "pay");
+  for (const [take, result] of [[1, "all salaries"], [2, "one"]] as const) {
+    const outcomes = [{ token: await payer.take(take), end: "succeeded", result }];
+    await lab.send("worker", "/work/settle", { worker: payer.id, outcomes });
+  }
+  for (const [role, nonce, all] of [["worker", "0000000000a2", true], ["work-class", "0000000000a3", false]] as const) {
+    const { id, take } = await worker(role, nonce, "Mail", `to-${role}`);
+    const token = await take(1);
+    let call = 0;
+    const read = async (nodes?: readonly string[]) => {
+      const step = { worker: id, token, call: ++call, kind: "results", ...(nodes && { nodes }) };
+      return (await lab.send(role, "/work/step", step)).value;
+    };
+    assertEquals((await read())["done"], { value: { a: "one" } });
+    assertEquals((await read(["a"]))["done"], { value: { a: "one" } });
+    const { done, failed } = await read(["a", "x"]) as { done?: unknown; failed?: { message: string } };
+    assertEquals(done, all ? { value: { a: "one", x: "all salaries" } } : undefined);
+    const refusal = 'Results of node "x" are outside of your role; expected the nodes directly before this one: a';
+    assertEquals(failed?.message, all ? undefined : refusal);
+  }
+});
+
 Deno.test("the options of a class reach nothing outside of the scope of the role that registers it", async () => {
   await using lab = await Lab.open();
   const options: readonly (readonly [options: object, by: readonly string[]])[] = [

@@ -16,12 +16,16 @@ import { pushBounds } from "../auth/push_scope.ts";
 import type { Services } from "../services.ts";
 import type * as shapes from "./work_shapes.ts";
 
-/** Returns a request for a step. A push in it is bounded by the role as any push, and the signal that it waits for, too. */
+/** Returns a request for a step, within the role: what it pushes, the signal that it waits for, and the results that it reads. */
 export async function permitted(
   given: Pick<TypeOf<typeof shapes.stepShape>, "kind" | "name" | "options" | "class" | "args">,
   { services, visitor }: { readonly services: Services; readonly visitor: Visitor },
 ): Promise<UseRequest> {
   if (given.kind === "wait" && typeof given.options?.["key"] === "string") checkWait(visitor, given.options["key"]);
+  const { scope } = visitor;
+  if (given.kind === "results" && (scope?.classes ?? scope?.queues) !== undefined) {
+    return { ...given, beforeOnly: true } as UseRequest;
+  }
   if (given.kind !== "child" && given.kind !== "member") return given as UseRequest;
   const { class: name = "", args = [], options: asked = {} } = given;
   const request = { ...asked, class: name, args } as JobRequest;
