@@ -13,6 +13,7 @@ import type { JsonOf } from "../operator/shapes/shape.ts";
 import { formatDuration } from "../job/duration.ts";
 import { type Columns, timeColumn } from "./columns.ts";
 import { argsText } from "./job_text.ts";
+import { pausedSince } from "./queues.ts";
 import { isoTime, localMinute, localTime, relative } from "./times.ts";
 import { describeSchedule, type ScheduleSpec } from "../cron/schedule_spec.ts";
 
@@ -62,10 +63,10 @@ export const ENDED_RUN_COLUMNS = {
   error: { text: ({ jobError }) => jobError },
 } as const satisfies Columns<EndedRun>;
 
-function nextText({ next, definition, state, isLoaded, isIdle }: CronRow, now: number): string {
+function nextText({ next, definition, state, isLoaded, isIdle, pause }: CronRow, now: number): string {
   if (definition === undefined) return "unknown format";
   if (isIdle && next !== undefined) return NO_WORKER;
-  if (next === undefined) return state?.paused ? "paused" : isLoaded ? "none" : "not loaded";
+  if (next === undefined) return state?.paused ? `paused${pausedSince(pause, now)}` : isLoaded ? "none" : "not loaded";
   const zone = zoneOf(definition.schedule);
   const isLocal = zone === undefined || localMinute(next, zone) === localMinute(next);
   return isLocal ? localTime(next, now) : `${relative(next, now)} (${localMinute(next, zone)} ${zone})`;

@@ -53,6 +53,33 @@ export function quietFor(workers: readonly Partial<Pick<WorkerInfo, "quietSince"
   return ` for ${formatDuration(Math.max(0, now - Math.max(...known)))}`;
 }
 
+/** A younger heartbeat isn't late. */
+const MIN_LATE_MS = 10_000;
+/** Of Sidekiq. */
+const FOREIGN_HEARTBEAT_MS = 10_000;
+
+/** Returns whether two heartbeats of an online worker are missing: it may have ended. */
+export function isLate(
+  { alive, heartbeatAt, heartbeatMs = FOREIGN_HEARTBEAT_MS }: Pick<WorkerInfo, "alive" | "heartbeatAt" | "heartbeatMs">,
+  now: number,
+): boolean {
+  return alive && now - heartbeatAt >= Math.max(MIN_LATE_MS, 2 * heartbeatMs);
+}
+
+/** Returns why a worker may not follow a command, as a clause that follows the subject; undefined if it is as well as it seems. */
+export function goneText(
+  worker: Pick<WorkerInfo, "alive" | "heartbeatAt" | "heartbeatMs">,
+  now: number,
+): string | undefined {
+  const ago = formatDuration(Math.max(0, now - worker.heartbeatAt));
+  if (!worker.alive) {
+    return `is offline, its last heartbeat was ${ago} ago: an online worker rescues its jobs within seconds`;
+  }
+  return isLate(worker, now)
+    ? `sent its last heartbeat ${ago} ago: it has ended, or it is frozen or cut off from the store`
+    : undefined;
+}
+
 /** A younger heartbeat is current. */
 const FRESH_MS = 2_000;
 

@@ -72,6 +72,7 @@ Deno.test("names a paused cron entry with since when and by whom, as cron next a
   assertEquals((await run("pause", "sync")).code, 0);
   assertEquals((await run("pause", "--prefix", "team:")).code, 0);
   const found = await findings(bench);
+  assertMatch((await run("list")).stdout, /sync .*paused, for \S+ now, by \S+/);
   for (const name of ["sync", "team:a"]) {
     const { check, state, message, cure } = one(found, `Cron entry "${name}" is paused, for `);
     assertEquals([check, state, cure], ["cron", "warning", `jobs cron resume ${name}`]);

@@ -177,6 +177,14 @@ Deno.test("rejects filters that would have no effect", async () => {
     [["list", "dead", "--search", "x"], /^jobs: Unknown option "--search"/],
     [["list", "dead", "--older-than", "soon"], /^jobs: Invalid --older-than "soon"/],
     [["move", jid], /^jobs: Missing option: --to QUEUE/],
+    [
+      ["move", jid, "--to", "postgres://u:geheim@db/app"],
+      /^jobs: Invalid --to "postgres:[^ ]*db\/app": .*jobs migrate/,
+    ],
+    [
+      ["move", jid, "--to", "sqlite:b.db"],
+      /^jobs: Invalid --to "sqlite:b\.db": expected the name of a queue.*jobs migrate/,
+    ],
     [["move", "--from", "sqlite:a", "--to", "sqlite:b"], /^jobs: Unknown option "--from"/],
     [["delete"], /^jobs: Missing argument: JID or --all STATE/],
   ];

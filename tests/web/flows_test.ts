@@ -58,6 +58,15 @@ onBothStores("A batch's page shows its members by state and its callbacks", asyn
     for (const row of [1, 2]) await add("ImportRow", [row]);
   });
   assertStringIncludes((await visitor().visit("/batches")).text, "import 42");
+  // The API finds them as the page does.
+  await client.batch({ name: "tagged", tags: ["eu"], success: { class: "Notify", args: [] } }, (add) => add("A", []));
+  const someone = visitor();
+  await someone.visit("/");
+  const named = async (query: string) => {
+    const { text } = await someone.visit(`/api/v1/batches?${query}`);
+    return JSON.parse(text).batches.map(({ name }: { name: string }) => name);
+  };
+  assertEquals([await named("tag=eu"), await named("tag=e"), await named("q=import")], [["tagged"], [], ["import 42"]]);
   const { text } = await visitor().visit(`/batches/${batch.id}`);
   for (const shown of ["0 of 2", "Notify", "not yet", `${batch.id}-success`]) assertStringIncludes(text, shown);
   assert(!(await visitor().visit("/flows")).text.includes("import 42"));

@@ -64,11 +64,11 @@ export async function list(argv: readonly string[]): Promise<number> {
     isIdle = noneSchedules(await store.workers.list());
     do {
       const page = await crontab.page({ ...request, cursor: next, limit: Math.min(left, MAX_CRON_PAGE) });
-      const pauses = flags.json ? (await readLastSettings(store, [], undefined, page.entries)).cronPauses : undefined;
+      const pauses = (await readLastSettings(store, [], undefined, page.entries)).cronPauses;
       writer.write(page.entries.map((entry): CronRow => ({
         ...masked(entry, mask),
         isIdle,
-        pause: pauses?.get(entry.name),
+        pause: pauses.get(entry.name),
       })));
       hasRuns ||= page.entries.some(({ next }) => next !== undefined);
       left -= page.entries.length;

@@ -1,5 +1,6 @@
 /** `jobs move JID… --to QUEUE`. @module */
-import { isQueueName, QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
+import { isQueueName, isTargetQueue, QUEUE_NAME_EXPECTED, TARGET_QUEUE_EXPECTED } from "../../job/queue_name.ts";
+import { hidePassword } from "../../store/port/hide_password.ts";
 import { parseCommand } from "../terminal/args.ts";
 import { UsageError } from "../terminal/errors.ts";
 import { FILTER_HELP } from "../shared/filter_flags.ts";
@@ -28,17 +29,16 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { flags, args } = parseCommand("move", argv, { ...EDIT_FLAGS, to: { takes: "text" } }, "[JID …]");
   const { to } = flags;
   if (to === undefined) {
-    const isStore = args.some((arg) => /^(sqlite|redis\S*):/.test(arg));
+    const isStore = args.some((arg) => isQueueName(arg) && !isTargetQueue(arg));
     throw new UsageError(
       isStore
         ? "jobs migrate moves everything to another store"
         : "Missing option: --to QUEUE. Usage: jobs move JID … --to QUEUE",
     );
   }
-  const isStore = /^(sqlite|redis\S*):/.test(to) && !QUEUE_NAME.test(to);
-  if (isStore || !isQueueName(to)) {
-    const cure = isStore ? "; jobs migrate moves everything to another store" : "";
-    throw new UsageError(`Invalid --to "${to}": expected ${QUEUE_NAME_EXPECTED}${cure}`);
+  if (!isTargetQueue(to)) {
+    const expected = isQueueName(to) ? TARGET_QUEUE_EXPECTED : QUEUE_NAME_EXPECTED;
+    throw new UsageError(`Invalid --to "${hidePassword(to)}": expected ${expected}`);
   }
   if (flags.all === "queued" && flags.queue === to) throw new UsageError(`--queue and --to are both "${to}"`);
   const command: EditCommand = {

@@ -7,6 +7,8 @@
 import { Refused } from "../../operator/actions/action.ts";
 import * as actions from "../../operator/actions/workers.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
+import { systemClock } from "../../clock.ts";
+import { goneText } from "../../text/workers.ts";
 import type { Store } from "../../store/admin/store.ts";
 import { closestWord } from "../../job/suggest.ts";
 import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
@@ -54,7 +56,8 @@ export function parseWorkers(command: string, argv: readonly string[]): WorkerSe
  * @throws {UsageError} if a name matches several workers
  */
 export async function selectWorkers(store: Store, { flags, names }: WorkerSelection): Promise<WorkerInfo[]> {
-  const online = (await store.workers.list()).filter((worker) => worker.alive);
+  const known = await store.workers.list();
+  const online = known.filter((worker) => worker.alive);
   if (flags.all) return online;
   if (flags.here) return online.filter((worker) => worker.hostname === Deno.hostname());
   return names.map((name) => {
@@ -67,6 +70,8 @@ export async function selectWorkers(store: Store, { flags, names }: WorkerSelect
         `"${name}" matches ${fits.length} workers: ${fits.map(({ id }) => id).join(", ")}`,
       );
     }
+    const offline = known.find(({ id, pid, tag }) => id.startsWith(name) || String(pid) === name || tag === name);
+    if (offline) throw new NotFoundError(`Worker "${offline.id}" ${goneText(offline, systemClock.now())}`);
     const meant = closestWord(name, online.flatMap(({ tag, id }) => [tag, id]).filter(Boolean));
     throw new NotFoundError(`Worker "${name}" not found; ${meant ? `did you mean "${meant}"?` : "see jobs workers"}`);
   });
@@ -86,10 +91,15 @@ export async function commandWorkers(
       : await sendEach(store, one, await selectWorkers(store, selection));
     const error = silent[0] === undefined ? {} : { error: { code: "no_reply", message: silent[0] } };
     const lines = sent.map((id) => `${VERBS[verb]} worker ${id}`);
+    const workers = sent.length === 0 ? [] : await store.workers.list();
+    const doubts = workers.filter(({ id }) => sent.includes(id)).flatMap((worker) => {
+      const gone = goneText(worker, systemClock.now());
+      return gone === undefined ? [] : [`Worker "${worker.id}" ${gone}`];
+    });
     if (selection.flags.json) printJson({ workers: sent, ...error });
     else if (lines.length > 0) print(lines.join("\n"));
     else if (silent.length === 0) print("No online workers");
-    for (const line of silent) printError(`jobs: ${line}`);
+    for (const line of [...silent, ...doubts]) printError(`jobs: ${line}`);
     return silent.length === 0 ? 0 : 1;
   });
 }

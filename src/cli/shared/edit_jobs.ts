@@ -14,6 +14,7 @@ import { type All, select, type Selected, windowsOf } from "../../operator/actio
 import { isEmptyFilter } from "../../operator/query/filter.ts";
 import { stallsOf } from "../../store/ops/stalls.ts";
 import { number } from "../../text/format.ts";
+import { goneText } from "../../text/workers.ts";
 import { cancelText } from "../../text/processes.ts";
 import { stallCure, stallText } from "../../text/stalls.ts";
 import { COMMON_FLAGS, type Flag, parseCommand } from "../terminal/args.ts";
@@ -202,8 +203,15 @@ async function reportAborted(
   for (const [id, state] of states) {
     printError(`jobs: ${cancelText(id, state)}`);
   }
-  const running = before.filter(({ worker }) => worker !== undefined && !states.has(worker)).length;
-  const left = states.size === 0 ? count : running;
+  const gone = new Map(workers.flatMap((worker) => {
+    const isRunner = !states.has(worker.id) && before.some((entry) => entry.worker === worker.id);
+    const why = isRunner ? goneText(worker, systemClock.now()) : undefined;
+    return why === undefined ? [] : [[worker.id, why]];
+  }));
+  for (const [id, why] of gone) printError(`jobs: worker ${id} ${why}; its cancelled jobs end with their rescue`);
+  const running =
+    before.filter(({ worker }) => worker !== undefined && !states.has(worker) && !gone.has(worker)).length;
+  const left = states.size + gone.size === 0 ? count : running;
   if (left === 0) return;
   const it = left === 1 ? "it" : "each";
   printError(

@@ -5,7 +5,7 @@
  */
 import { isStoredGroup } from "../../job/aside.ts";
 import { GROUP_NAME_EXPECTED, isGroup } from "../../job/group.ts";
-import { isQueueName, QUEUE_NAME_EXPECTED } from "../../job/queue_name.ts";
+import { isQueueName, isTargetQueue, QUEUE_NAME_EXPECTED, TARGET_QUEUE_EXPECTED } from "../../job/queue_name.ts";
 import { invalid, object, type Shape } from "../shapes/shape.ts";
 import { integer, parsed } from "../shapes/values.ts";
 
@@ -13,6 +13,12 @@ import { integer, parsed } from "../shapes/values.ts";
 export function queueName(about: string): Shape<string> {
   const parse = (value: unknown) => typeof value === "string" && isQueueName(value) ? value : undefined;
   return parsed(about, { word: "text", expected: QUEUE_NAME_EXPECTED, schema: { type: "string" }, parse });
+}
+
+/** The name of the queue that jobs are moved to. */
+export function targetQueue(about: string): Shape<string> {
+  const parse = (value: unknown) => typeof value === "string" && isTargetQueue(value) ? value : undefined;
+  return parsed(about, { word: "text", expected: TARGET_QUEUE_EXPECTED, schema: { type: "string" }, parse });
 }
 
 /** The name of a group, or of that of a priority or of jobs aside. */

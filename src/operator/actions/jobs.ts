@@ -14,7 +14,7 @@ import { isEmptyFilter } from "../query/filter.ts";
 import { invalid, InvalidInput, list, object, optional } from "../shapes/shape.ts";
 import { boolean, choice, integer, text } from "../shapes/values.ts";
 import { action, type AnyAction, type RefusalKind, Refused, type RunSteps, type Tools } from "./action.ts";
-import { changedShape, queueName, ruled } from "./inputs.ts";
+import { changedShape, queueName, ruled, targetQueue } from "./inputs.ts";
 import { editJids, EDITS, failureShape, JOB_ACTIONS, type JobAction, STATES_OF } from "./job_ids.ts";
 import { readIn, stateOfPlace } from "./places.ts";
 import { checkEntries, checkQueueScope } from "./scope.ts";
@@ -26,7 +26,7 @@ const CANCEL_BATCH = 500;
 const takesMany = ruled(
   object("", {
     action: choice(JOB_ACTIONS, ""),
-    queue: optional(queueName("the target of move")),
+    queue: optional(targetQueue("the target of move")),
     refs: optional(list("jobs by ref", text(""))),
     jids: optional(list("jobs by jid", text(""))),
     all: optional(allShape),
@@ -177,7 +177,7 @@ function onOne(name: JobAction, about: string) {
     takes: object("", {
       jid: text(""),
       ...REF,
-      ...(name === "move" ? { queue: queueName("the target") as ReturnType<typeof optional<string>> } : {}),
+      ...(name === "move" ? { queue: targetQueue("the target") as ReturnType<typeof optional<string>> } : {}),
     } as { jid: ReturnType<typeof text>; ref: typeof REF.ref; queue: ReturnType<typeof optional<string>> }),
     gives: object("", {
       asked: optional(integer("of a running job: workers that received the request to abort it")),

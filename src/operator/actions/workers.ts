@@ -7,7 +7,7 @@ import { endedProcesses, type ProcessState } from "../../processes.ts";
 import { awaitReply } from "../../store/ops/await.ts";
 import type { WorkerInfo } from "../../store/port/workers.ts";
 import { processText } from "../../text/processes.ts";
-import { dumpsElsewhere, isSidekiqWorker } from "../../text/workers.ts";
+import { dumpsElsewhere, goneText, isSidekiqWorker } from "../../text/workers.ts";
 import { list, object } from "../shapes/shape.ts";
 import { integer, text } from "../shapes/values.ts";
 import { action, type AnyAction, Refused } from "./action.ts";
@@ -22,8 +22,10 @@ const ALL_ASKED = object("", {
   unreachable: list("why the other online workers can't follow: one line each", text("")),
 });
 
-function missing(id: string): Refused {
-  return new Refused("missing", `Worker "${id.slice(0, 80)}" is offline or unknown`);
+/** @param worker its record, if the store still has one */
+function missing(id: string, worker: WorkerInfo | undefined, now: number): Refused {
+  const why = worker && goneText({ ...worker, alive: false }, now);
+  return new Refused("missing", `Worker "${id.slice(0, 80)}" ${why ?? "is offline or unknown"}`);
 }
 
 /** Says why a worker can't follow a command, which it would find in the store as long as its heartbeat hasn't lapsed. */
@@ -49,9 +51,10 @@ function asking(name: "quiet" | "resume" | "stop", about: string) {
     takes: WORKER,
     gives: ASKED,
     deed: ({ id }, out) => ({ target: id, ...(out && { count: out.asked }) }),
-    run: async ({ store: { workers } }, { id }) => {
-      checkReachable((await workers.list()).find((one) => one.id === id));
-      if (!await workers.send(id, { verb: name })) throw missing(id);
+    run: async ({ store: { workers }, clock }, { id }) => {
+      const worker = (await workers.list()).find((one) => one.id === id);
+      checkReachable(worker);
+      if (!await workers.send(id, { verb: name })) throw missing(id, worker, clock.now());
       return { asked: 1, workers: [id] };
     },
   });
@@ -91,6 +94,13 @@ export const stop = asking("stop", "finish the running jobs and exit");
 
 const DUMP_TIMEOUT_MS = 10_000;
 
+function noReply(id: string, worker: WorkerInfo | undefined, now: number): string {
+  const gone = worker === undefined ? "has ended meanwhile" : goneText(worker, now);
+  if (gone !== undefined) return `Worker "${id}" ${gone}`;
+  const blocked = worker?.blocked === undefined ? "may be blocked, or the worker has just ended" : "is blocked";
+  return `Worker "${id}" doesn't reply within 10 seconds: its event loop ${blocked}`;
+}
+
 /** Returns the tasks of a worker; of a Sidekiq worker, where to find that. */
 export const dump = action({
   name: "dump",
@@ -103,7 +113,7 @@ export const dump = action({
     const worker = (await store.workers.list()).find((one) => one.id === id);
     checkReachable(worker);
     const request = crypto.randomUUID();
-    if (!await store.workers.send(id, { verb: "dump", id: request })) throw missing(id);
+    if (!await store.workers.send(id, { verb: "dump", id: request })) throw missing(id, worker, clock.now());
     if (worker && isSidekiqWorker(worker)) return { dump: [dumpsElsewhere(id)] };
     const timeout = new AbortController();
     const replied = new AbortController();
@@ -114,7 +124,10 @@ export const dump = action({
     } finally {
       replied.abort();
     }
-    throw new Refused("unavailable", `Worker "${id}" doesn't reply within 10 seconds: its event loop is blocked`);
+    throw new Refused(
+      "unavailable",
+      noReply(id, (await store.workers.list()).find((one) => one.id === id), clock.now()),
+    );
   },
 });
 

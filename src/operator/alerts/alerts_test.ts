@@ -673,6 +673,17 @@ Deno.test("a queue without a worker explains that its classes have no handler", 
   assert(none!.detail!.endsWith(missing), none!.detail);
 });
 
+Deno.test("names all queues of a worker that ended in the command that replaces it", () => {
+  const queues = Array.from({ length: 9 }, (_, i) => `q${i}`);
+  const command = `jobs run handlers.js ${queues.map((name) => `-q ${name}`).join(" ")}`;
+  const worker = { ...WORKER, queues };
+  const stats = { ...STATS, enqueued: 9, queues: queues.map((name) => ({ ...QUEUE, name, size: 1 })) };
+  const commands = (more: Partial<Situation>) => alerts(more).map((one) => one.command);
+  assertEquals(commands({ workers: [worker], processes: new Map([[worker.id, "ended"]]) }), [command]);
+  assertEquals(commands({ workers: [{ ...worker, alive: false }] }), [command]);
+  assertEquals(commands({ workers: [], stats })[0], command);
+});
+
 Deno.test("reports batches and flows that wait for dead members, each with the command that retries them", () => {
   const batch = {
     ...{

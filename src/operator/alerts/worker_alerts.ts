@@ -13,7 +13,7 @@ import type { ProcessState } from "../../processes.ts";
 import { processText } from "../../text/processes.ts";
 import { startCommand, startHint } from "../../text/runtimes.ts";
 import { stallCommand, stallHint, stallText } from "../../text/stalls.ts";
-import { quietFor } from "../../text/workers.ts";
+import { isLate, quietFor } from "../../text/workers.ts";
 import {
   type Alert,
   type AlertAction,
@@ -25,12 +25,10 @@ import {
   stallCause,
 } from "./alert.ts";
 
-/** A younger heartbeat isn't late. */
-const MIN_LATE_MS = 10_000;
-/** Of Sidekiq. */
-const FOREIGN_HEARTBEAT_MS = 10_000;
 /** A text names at most this many workers. */
 const MAX_NAMED = 3;
+/** A command names at most this many queues: a worker without the others would leave their jobs. */
+const MAX_QUEUES = 50;
 
 const SHOW: AlertAction = { label: "Show workers", path: "/workers" };
 
@@ -75,14 +73,16 @@ export function workerAlerts({ stats, workers, processes, now }: Situation): Ale
       detail: `${
         heartbeatsText(offline, now, processes)
       }. Their running jobs are rescued by an online worker within seconds.`,
-      command: online.length === 0 ? startCommand(offline) : "jobs workers",
+      command: online.length === 0
+        ? startCommand(offline, namedQueues(offline.flatMap(({ queues }) => queues)))
+        : "jobs workers",
       actions: [SHOW],
     });
   }
   return alerts;
 }
 
-/** Returns the largest queues with jobs; empty if that is the default one alone. */
+/** Returns the queues with jobs, the largest first; empty if that is the default one alone. */
 function fullQueues({ queues }: Situation["stats"]): string[] {
   return namedQueues(
     queues.filter(({ name, size }) => size > 0 && name !== ALL_QUEUES).toSorted((a, b) => b.size - a.size)
@@ -90,17 +90,17 @@ function fullQueues({ queues }: Situation["stats"]): string[] {
   );
 }
 
-/** Returns the first queues that a command names; empty if that is the default one alone. */
+/** Returns the queues that a command names; empty if that is the default one alone. */
 function namedQueues(queues: readonly string[]): string[] {
-  const names = queues.slice(0, MAX_NAMED);
+  const names = [...new Set(queues)].slice(0, MAX_QUEUES);
   return names.every((name) => name === "default") ? [] : names;
 }
 
 /** Heartbeats are late: what is known of these workers is old. */
 export function heartbeatAlerts({ workers, processes, now }: Situation): Alert[] {
-  const late = workers.filter(({ id, alive, heartbeatAt, heartbeatMs = FOREIGN_HEARTBEAT_MS }) =>
-    alive && !processes.has(id) && now - heartbeatAt >= Math.max(MIN_LATE_MS, 2 * heartbeatMs)
-  ).toSorted((a, b) => a.heartbeatAt - b.heartbeatAt);
+  const late = workers.filter((worker) => !processes.has(worker.id) && isLate(worker, now)).toSorted((a, b) =>
+    a.heartbeatAt - b.heartbeatAt
+  );
   if (late.length === 0) return [];
   return [{
     kind: "warn",
@@ -128,7 +128,7 @@ export function processAlerts({ workers, processes, now }: Situation): Alert[] {
         : `The processes of ${number(ended.length)} workers ${processText("ended", ended.length)}`,
       detail: `${heartbeatsText(ended, now)}. The cause is kill -9, a lack of memory, or a crash: the log and ` +
         "journalctl -k show which. Running jobs are rescued by an online worker once the heartbeat has lapsed.",
-      command: startCommand(ended, namedQueues(ended[0]!.queues)),
+      command: startCommand(ended, namedQueues(ended.flatMap(({ queues }) => queues))),
       actions: [SHOW],
     });
   }

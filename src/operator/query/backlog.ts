@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isGroup } from "../../job/group.ts";
 import { getField, readWireTime } from "../../job/raw.ts";
 import type { AdminStore, QueueInfo } from "../../store/admin/admin.ts";
 import type { Entry } from "../../store/port/entries.ts";
@@ -95,7 +96,9 @@ function enqueuedAt({ payload }: Entry): number | undefined {
 
 function floodOf({ size }: QueueInfo, groups: readonly GroupInfo[], isWhole: boolean): Backlog["flood"] {
   const [group, ...others] = groups.toSorted((a, b) => b.size - a.size);
-  if (group === undefined || group.size < FLOOD_SHARE * size || group.size === size) return undefined;
+  // Jobs of a priority, and jobs that wait for their class, are groups with reserved names.
+  if (group === undefined || !isGroup(group.name)) return undefined;
+  if (group.size < FLOOD_SHARE * size || group.size === size) return undefined;
   return {
     group,
     // Jobs without a group, and groups that weren't read, may have waited for longer.

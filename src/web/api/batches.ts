@@ -14,18 +14,26 @@ import {
 import { batchJson, whyNotEnded } from "../../text/batches.ts";
 import { flowJson, nodeJson } from "../../text/flows.ts";
 import { findBatch } from "../../operator/actions/batches.ts";
+import { batchesOf } from "../read/batches.ts";
 import { pageOf } from "../read/paging.ts";
 import { type ApiRoute, pageQuery, reads } from "./route.ts";
+
+/** As on the pages. A page may have fewer rows than its limit. */
+const FILTERS = {
+  q: "words, each a part of the name, the ID or a tag",
+  state: "such as running or stuck",
+  tag: "a whole tag",
+};
 
 /** The routes. */
 export const batchRoutes: readonly ApiRoute[] = [
   reads({
     path: "/batches",
     about: "Lists the batches, the latest first",
-    query: pageQuery(50),
+    query: { ...FILTERS, ...pageQuery(50) },
     shape: batchPageShape,
     run: async (c, services) => {
-      const { batches, next } = await services.store.batches.read({ ...pageOf(c), flows: false });
+      const { batches, next } = await batchesOf(services, c, "batch");
       return { batches: batches.map(batchJson), next };
     },
   }),
@@ -41,10 +49,10 @@ export const batchRoutes: readonly ApiRoute[] = [
   reads({
     path: "/flows",
     about: "Lists the flows, the latest first",
-    query: pageQuery(50),
+    query: { ...FILTERS, ...pageQuery(50) },
     shape: flowPageShape,
     run: async (c, services) => {
-      const { batches, next } = await services.store.batches.read({ ...pageOf(c), flows: true });
+      const { batches, next } = await batchesOf(services, c, "flow");
       return { flows: batches.map(flowJson), next };
     },
   }),

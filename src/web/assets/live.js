@@ -161,16 +161,18 @@ function showFresh(fresh) {
   }
 }
 
-// The throughput between two counts.
-let sample;
+// The throughput of the last counts.
+let samples = [];
+const RATE_MS = 30_000;
 
 function showRate(stats) {
   const place = $("[data-rate=processed]");
-  if (place && sample && stats.at > sample.at) {
-    const rate = Math.max(0, stats.processed - sample.processed) / ((stats.at - sample.at) / 1000);
+  samples = [...samples.filter(({ at }) => stats.at - at <= RATE_MS), stats];
+  const [first] = samples;
+  if (place && stats.at > first.at) {
+    const rate = Math.max(0, stats.processed - first.processed) / ((stats.at - first.at) / 1000);
     place.textContent = rate >= 100 ? Math.round(rate).toLocaleString("en-US") : rate.toFixed(1);
   }
-  sample = stats;
 }
 
 /** A refused page connects again after this time. */

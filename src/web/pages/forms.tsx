@@ -27,7 +27,7 @@ import { placeName, readSize } from "../../store/ops/job_sets.ts";
 import { groupName } from "../../text/groups.ts";
 import { localPath } from "../read/paging.ts";
 import { jobs } from "./view.tsx";
-import { QUEUE_NAME } from "../../job/queue_name.ts";
+import { isTargetQueue, QUEUE_NAME } from "../../job/queue_name.ts";
 import { askedAt, askFirst, MovePage, type Question } from "./confirm.tsx";
 import { parsePayload } from "../../job/job.ts";
 import { endedProcesses } from "../../processes.ts";
@@ -120,7 +120,8 @@ export function formRoutes(app: Hono<WebEnv>, services: Services): void {
 
 /** Returns whether jobs may be moved to a queue: one that exists, whatever its name, or a new one with a valid name. */
 async function canMoveTo({ store }: Services, queue: string): Promise<boolean> {
-  return QUEUE_NAME.test(queue) || (await store.admin.stats()).queues.some(({ name }) => name === queue);
+  return (QUEUE_NAME.test(queue) && isTargetQueue(queue)) ||
+    (await store.admin.stats()).queues.some(({ name }) => name === queue);
 }
 
 async function actOnJobsForm(services: Services, c: Context<WebEnv>): Promise<Response> {

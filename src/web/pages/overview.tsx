@@ -151,9 +151,13 @@ function ActionOf({ view, action: { label, path, query, acts, fields = {} } }: {
     : <a class="button" href={link(view, path, query)}>{label}</a>;
 }
 
-/** The throughput between the last two samples. */
+/** The span of the throughput, as in live.js. */
+const RATE_MS = 30_000;
+
+/** The throughput of the last {@linkcode RATE_MS}: jobs that end together don't show between any two samples. */
 function rateText(samples: readonly Sample[]): string {
-  const [before, last] = samples.slice(-2);
+  const last = samples.at(-1);
+  const before = samples.slice(0, -1).find(({ at }) => last!.at - at <= RATE_MS) ?? samples.at(-2);
   if (before === undefined || last === undefined) return "–";
   const rate = Math.max(0, last.processed - before.processed) / Math.max(0.001, (last.at - before.at) / 1_000);
   return rate >= 100 ? number(Math.round(rate)) : rate.toFixed(1);

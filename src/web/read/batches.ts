@@ -19,17 +19,18 @@ import { pageOf, spanOf } from "./paging.ts";
 /** A page of batches or flows. */
 export interface BatchList {
   readonly batches: readonly Batch[];
-  readonly filter: { readonly q?: string; readonly state?: string };
+  readonly filter: { readonly q?: string; readonly state?: string; readonly tag?: string };
   readonly cursor: string | undefined;
   readonly next: string | undefined;
 }
 
 /** Returns the page of batches or flows that a request names. Each word of `q` is a part of the name, the ID or a tag. */
 export async function batchesOf(services: Services, c: Context<WebEnv>, kind: BatchKind): Promise<BatchList> {
-  const filter = textsIn(c, ["q", "state"]);
+  const filter = textsIn(c, ["q", "state", "tag"]);
   const words = wordsOf(filter.q?.toLowerCase() ?? "");
   const fits = ({ id, name = "", tags, state }: Batch) =>
     (filter.state === undefined || state === filter.state) &&
+    (filter.tag === undefined || tags.includes(filter.tag)) &&
     words.every((word) => [id, name, ...tags].some((one) => one.toLowerCase().includes(word)));
   const { rows, next } = await page<Batch>(
     {

@@ -6,6 +6,7 @@
 import { DAY_MS } from "../../store/port/history.ts";
 import { type QueueSeries, SAMPLE_WINDOWS, sampleSteps } from "../../store/port/queue_samples.ts";
 import { type ClassMetricsSeries, type MetricsWindow, quantile, stepsOf, WINDOWS } from "../../store/port/metrics.ts";
+import type { Sample } from "../../operator/alerts/alert.ts";
 import type { Services } from "../services.ts";
 import { lastDays } from "./history.ts";
 
@@ -162,12 +163,28 @@ async function throughput(services: Services, range: Range): Promise<Chart> {
   const total = (field: "series" | "failedSeries") =>
     steps.map((_, i) => all.reduce((sum, one) => sum + (one[field][i] ?? 0), 0));
   const from = range === "15m" ? -15 : 0;
+  // Workers store a minute near its end: until then, the counts have it.
+  const current = countedSince(services.feed.samples, steps.at(-1)!);
+  const upTo = (values: number[], counted: number) => values.with(-1, Math.max(values.at(-1)!, counted));
+  const processed = upTo(total("series"), current.processed);
+  const failed = upTo(total("failedSeries"), current.failed);
   return {
     ...chart,
     title: range === "24h" ? "Jobs per 10 minutes" : "Jobs per minute",
     times: steps.slice(from).map((at) => at / 1_000),
     stepS: stepMs / 1_000,
-    series: upToNow(twoSeries(total("series").slice(from), total("failedSeries").slice(from))),
+    series: upToNow(twoSeries(processed.slice(from), failed.slice(from))),
+  };
+}
+
+/** Returns the attempts since a time, as far back as there are samples. */
+export function countedSince(samples: readonly Sample[], at: number): { processed: number; failed: number } {
+  const before = samples.findLast((one) => one.at <= at) ?? samples[0];
+  const last = samples.at(-1);
+  if (before === undefined || last === undefined || last.at < at) return { processed: 0, failed: 0 };
+  return {
+    processed: Math.max(0, last.processed - before.processed),
+    failed: Math.max(0, last.failed - before.failed),
   };
 }
 
