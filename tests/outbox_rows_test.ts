@@ -3,9 +3,12 @@
  *
  * @module
  */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import postgres from "postgres";
+import { StoreError } from "../src/store/port/errors.ts";
 import { openOutbox, outboxSql } from "../src/store/open_outbox.ts";
 import type { OutboxRow } from "../src/store/port/outbox.ts";
+import { Bench } from "./support/bench.ts";
 import { startPostgres } from "./support/postgres.ts";
 
 const server = await startPostgres();
@@ -88,5 +91,47 @@ Deno.test("a row that can't be changed at all is skipped", async () => {
   await add(["C"]);
   assertEquals(await relay(), 1);
   assertEquals([pushed, kept.length], [["A", "B", "C"], 1]);
+  await outbox[Symbol.asyncDispose]();
+});
+
+Deno.test("a worker whose outbox database is frozen stops in order", async () => {
+  const name = await server.create();
+  await server.sql(await outboxSql(), name);
+  await using bench = await Bench.open();
+  await using worker = await bench.server([], { JOBS_OUTBOX: server.url(name) });
+  await bench.until(
+    async () =>
+      (await bench.store.workers.list()).some(({ outbox }) => outbox?.waiting === 0 && outbox.error === undefined),
+    "the relay works",
+  );
+  const jid = await bench.push("Note", [bench.notes, "done"]);
+  await bench.noted("done");
+  server.signal("SIGSTOP");
+  try {
+    worker.kill("SIGTERM");
+    assertEquals((await worker.status()).code, 0, JSON.stringify(worker.complaints));
+  } finally {
+    server.signal("SIGCONT");
+  }
+  assertEquals([(await bench.store.workers.list()).length, (await bench.store.jobs.find([jid])).length], [0, 0]);
+});
+
+Deno.test("a locked table of the outbox fails its commands with a line, not never", async () => {
+  const { outbox, add, sql } = await open("UTF8");
+  await add(["A"]);
+  const locking = postgres(server.url(await sql("SELECT current_database()")), { max: 1, fetch_types: false });
+  const [{ promise: held, resolve: release }, begun] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = locking.begin(async (one) => {
+    await one`LOCK TABLE jobs_outbox IN ACCESS EXCLUSIVE MODE`;
+    begun.resolve();
+    await held;
+  });
+  await begun.promise;
+  const error = await assertRejects(() => outbox.read(), StoreError);
+  assertEquals(error.code, "held");
+  release();
+  await holding;
+  await locking.end();
+  assertEquals((await outbox.read()).waiting, 1);
   await outbox[Symbol.asyncDispose]();
 });

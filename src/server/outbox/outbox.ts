@@ -8,9 +8,12 @@ import type { Clock } from "../../clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openOutbox } from "../../store/open_outbox.ts";
 import type { OutboxRecord } from "../../store/port/workers.ts";
-import type { Component, Loop, LoopBody, ShutdownBudget } from "../component.ts";
+import { type Component, type Loop, type LoopBody, ShutdownBudget } from "../component.ts";
 import type { Log } from "../../log/log.ts";
 import type { Relay } from "./relay.ts";
+
+/** How long a stop waits for the database. The rows of an unfinished batch are pushed again, each job once. */
+const STOP_MS = 500;
 
 export interface OutboxOptions {
   readonly url: string;
@@ -53,7 +56,8 @@ export class OutboxComponent implements Component {
     }
   }
 
+  /** A frozen database of an application must not use up the time in which the worker leaves its store. */
   async stop(budget?: ShutdownBudget): Promise<void> {
-    await this.#relay?.stop(budget);
+    await this.#relay?.stop(budget && new ShutdownBudget(this.#options.clock, STOP_MS));
   }
 }

@@ -118,6 +118,11 @@ export class Relay implements LoopBody<RelayResult> {
     await this.#options.outbox[Symbol.asyncDispose]();
   }
 
+  /** Closes the connections to a database that doesn't answer. */
+  abandon(): void {
+    void this.#options.outbox[Symbol.asyncDispose]().then(undefined, () => {});
+  }
+
   /** Pushes rows, and returns for each the reason if it is refused. */
   async #push(rows: readonly OutboxRow[]): Promise<(string | undefined)[]> {
     const { client, maxPayloadBytes } = this.#options;

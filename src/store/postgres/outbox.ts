@@ -19,6 +19,7 @@ import {
   type OutboxState,
   type RefusedRow,
 } from "../port/outbox.ts";
+import type { Row, Value } from "../sql/body.ts";
 import { parseAddress } from "./address.ts";
 import { Client } from "./client.ts";
 import sqlText from "./outbox.sql" with { type: "text" };
@@ -170,7 +171,7 @@ export class PostgresOutbox implements Outbox {
     const count = (where: string) =>
       `(SELECT count(*) FROM (SELECT FROM ${this.#table} WHERE ${where} LIMIT ${MAX_COUNTED_ROWS}) AS counted)`;
     const [row] = await this.#named(() =>
-      this.#client.run(
+      this.#ask(
         `SELECT ${count("error IS NULL")} AS waiting, ${count("error IS NOT NULL")} AS refused,
           (SELECT extract(epoch FROM clock_timestamp() - created_at) * 1000 FROM ${this.#table}
             WHERE error IS NULL ORDER BY number LIMIT 1) AS oldest`,
@@ -186,7 +187,7 @@ export class PostgresOutbox implements Outbox {
 
   async refused(limit: number): Promise<readonly RefusedRow[]> {
     const rows = await this.#named(() =>
-      this.#client.run(
+      this.#ask(
         `SELECT number, ${SHOWN} AS job, error FROM ${this.#table}
           WHERE error IS NOT NULL ORDER BY number LIMIT ${limit}`,
       )
@@ -201,13 +202,18 @@ export class PostgresOutbox implements Outbox {
   async retry(numbers?: readonly number[]): Promise<number> {
     const which = numbers === undefined ? "" : "AND number = ANY($1::bigint[])";
     const rows = await this.#named(() =>
-      this.#client.run(
+      this.#ask(
         `WITH mended AS (UPDATE ${this.#table} SET error = NULL WHERE error IS NOT NULL ${which} RETURNING 1)
           SELECT count(*) AS count FROM mended`,
         numbers === undefined ? [] : [array(numbers)],
       )
     );
     return Number(rows[0]!.count);
+  }
+
+  /** Runs a statement that doesn't wait for a locked table. */
+  #ask(text: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+    return this.#client.transaction("1 AS one", (query) => query(text, values));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
