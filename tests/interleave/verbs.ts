@@ -96,6 +96,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   "push debounced due": push([debounced("new", "debounced-due", HOUR_MS)]),
   "push replacing": push([replacing("new", "unique")]),
   "push replacing due": push([replacing("new", "unique-due")]),
+  "push replacing until start": push([replacing("new", "until-start", "start")]),
   "push unique": push([{ ...job("new", "plain"), unique: { key: "locked", ttlMs: HOUR_MS } }]),
   "push once": push([{ ...job("new", "plain"), once: { key: "id:1", ttlMs: HOUR_MS } }]),
   "push throttled": push([{ ...job("new", "plain"), throttle: { key: "t", count: 1, perMs: HOUR_MS } }]),

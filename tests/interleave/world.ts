@@ -44,9 +44,9 @@ export function job(name: string, queue: string, fields: Readonly<Record<string,
 }
 
 /** Returns a job that replaces the one with the same lock. */
-export function replacing(name: string, key: string, queue = "unique"): NewJob {
-  const fields = { unique_key: key, on_duplicate: "replace" };
-  return { ...job(name, queue, fields), unique: { key, ttlMs: HOUR_MS, replace: true } };
+export function replacing(name: string, key: string, until?: "start"): NewJob {
+  const fields = { unique_key: key, on_duplicate: "replace", ...(until !== undefined && { unique_until: until }) };
+  return { ...job(name, "unique", fields), unique: { key, ttlMs: HOUR_MS, replace: true } };
 }
 
 /** Returns a member of a batch. */
@@ -126,7 +126,7 @@ export async function buildWorld(store: Store, clock: { at: number } & Pick<Cloc
 
   await rescuerLives(now);
   await enqueue(debounced("debounced", "debounced", HOUR_MS));
-  await enqueue(replacing("unique", "unique"));
+  await enqueue(replacing("unique", "unique"), replacing("until-start", "until-start", "start"));
   await enqueue(job("plain-0", "plain"), job("plain-1", "plain"), job("leaving", "plain"));
   await store.admin.configure("limited", { limit: { running: 1 } });
   await enqueue(job("limited-0", "limited"), job("limited-1", "limited"));

@@ -73,15 +73,19 @@ BEGIN
       OR field_of(waiting.payload, 'parent') IS NOT NULL THEN
       RETURN CASE WHEN EXISTS (SELECT 1 FROM unique_lock WHERE key = wanted AND jid = holder) THEN false END;
     END IF;
-    -- Before the place, as edits do.
-    PERFORM 1 FROM unique_lock WHERE key = wanted AND jid = holder FOR UPDATE;
-    IF NOT FOUND THEN RETURN NULL; END IF;
-    IF waiting.queue IS NULL THEN DELETE FROM member WHERE member.job = waiting.id;
-    ELSE DELETE FROM queued WHERE queued.queue = (SELECT q.id FROM queue_row AS q WHERE q.name = waiting.queue) AND queued.job = waiting.id;
+    -- The place before the lock, as takes and edits do.
+    IF waiting.queue IS NULL THEN PERFORM 1 FROM member WHERE member.job = waiting.id FOR UPDATE;
+    ELSE PERFORM 1 FROM queued WHERE queued.queue = (SELECT q.id FROM queue_row AS q WHERE q.name = waiting.queue) AND queued.job = waiting.id
+      FOR UPDATE;
     END IF;
     EXIT WHEN FOUND;
     -- Another transaction has moved it meanwhile.
   END LOOP;
+  PERFORM 1 FROM unique_lock WHERE key = wanted AND jid = holder FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF waiting.queue IS NULL THEN DELETE FROM member WHERE member.job = waiting.id;
+  ELSE DELETE FROM queued WHERE queued.queue = (SELECT q.id FROM queue_row AS q WHERE q.name = waiting.queue) AND queued.job = waiting.id;
+  END IF;
   IF due IS NULL AND waiting.queue = name THEN
     UPDATE job SET payload = stamped(renamed, now, wire) WHERE job.id = waiting.id;
     INSERT INTO queued (queue, job) VALUES (queue_number(name), waiting.id);

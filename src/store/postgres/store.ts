@@ -252,13 +252,6 @@ function* trimRecords(now: number): Body<void> {
 
 /** See `Engine.holdEntries`. Only a transaction that has the place of a waiting job changes its payload. */
 function* holdEntries(rows: readonly EntryRow[]): Body<readonly EntryRow[]> {
-  // A push that replaces a job has its lock before its place.
-  const locked = rows.filter(({ payload }) => payload.includes('"unique_'));
-  if (locked.length > 0) {
-    yield hold("SELECT 1 FROM unique_lock WHERE jid = ANY (?1::text[]) ORDER BY key FOR UPDATE", [
-      array(locked.map(({ jid }) => jid)),
-    ]);
-  }
   const [queued, members] = [rows.filter(({ queue }) => queue !== null), rows.filter(({ queue }) => queue === null)];
   if (queued.length > 0) {
     yield hold(
