@@ -25,6 +25,19 @@ import {
 const QUEUE: Place = { in: "queue", queue: "default" };
 
 export const edit: Cases = {
+  "finds and edits a job of a group whose name has a NUL": async (open) => {
+    for (const edit of ["delete", "kill", "requeue"] as const) {
+      await using t = await open();
+      const group = "x\u0000a";
+      const given = { ...job(1, { payload: setFields(job(1).payload, { group: JSON.stringify(group) }) }), group };
+      await t.store.jobs.enqueue([given, { ...job(2), group: "x" }]);
+      const [found] = await t.store.jobs.find([given.jid]);
+      assertEquals(found?.place, { in: "queue", queue: "default", group });
+      assertEquals(await t.store.jobs.edit([found!.ref], edit), 1, edit);
+      assertEquals((await t.store.admin.stats()).queues[0]?.size, edit === "requeue" ? 2 : 1, edit);
+    }
+  },
+
   "requeue moves a job to the back of the queue in its payload, with a new enqueue time": async (open) => {
     await using t = await open();
     const worker = await register(t.store);

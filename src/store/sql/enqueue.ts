@@ -12,7 +12,7 @@ import type { EnqueueResult, NewJob } from "../port/jobs.ts";
 import { BatchChanges, refusal } from "./batch_rows.ts";
 import { type Body, type Engine, lock, query } from "./body.ts";
 import { takeOut } from "./edit.ts";
-import { entriesWithJid, type EntryRow } from "./entries.ts";
+import { entriesWithJid, rowOf } from "./entries.ts";
 import * as jobRows from "./job_rows.ts";
 import * as keys from "./push_keys.ts";
 import { add, idOf } from "./queue_rows.ts";
@@ -152,10 +152,11 @@ function* putOff(
 
 /** Replaces the waiting job `jid`. Returns false if it doesn't wait, or may not be replaced. */
 function* replaceWaiting(engine: Engine, job: NewJob, jid: string, now: number): Body<boolean> {
-  const [row] = (yield query(
+  const [found] = yield query(
     `${entriesWithJid(engine.dialect)} AND place IN ('queue', 'scheduled', 'retry')`,
     [jid],
-  )) as unknown as readonly EntryRow[];
+  );
+  const row = found && rowOf(found);
   if (row === undefined || !isReplaceable(row.payload) || !(yield* takeOut(engine, row))) return false;
   const payload = setFields(job.payload, { jid: JSON.stringify(jid) });
   const at = job.delayMs === undefined ? job.at ?? now : now + job.delayMs;

@@ -6,7 +6,7 @@
 import type { Entry, SetName, TextSelection } from "../port/entries.ts";
 import { hasTextOutsidePacked } from "../ops/search.ts";
 import { splitName } from "../port/groups.ts";
-import { type Body, type Dialect, type Engine, query, type Value } from "./body.ts";
+import { type Body, type Dialect, type Engine, query, type Value, wholeText } from "./body.ts";
 import type { JobRow } from "./job_rows.ts";
 import { makeRef, parseRef } from "./refs.ts";
 
@@ -32,7 +32,13 @@ export function* locate(ref: string): Body<EntryRow | undefined> {
     "SELECT * FROM entry WHERE id = ?1 AND place = ?2 AND jid IS NOT DISTINCT FROM ?3",
     [parts.id, parts.place, parts.jid],
   );
-  return row as EntryRow | undefined;
+  return row && rowOf(row);
+}
+
+/** Returns a row of the view `entry`, with the name of its queue as text. */
+export function rowOf(row: object): EntryRow {
+  const { queue } = row as { readonly queue: unknown };
+  return { ...row as EntryRow, queue: queue === null ? null : wholeText(queue) };
 }
 
 /** See `AdminStore.get`. */
@@ -138,7 +144,7 @@ function* entriesOf({ queuedBetween }: Dialect, jobs: readonly JobRow[]): Body<E
 
 /** Converts a row of the view `entry` to an entry of the port. */
 export function toEntry(row: object): Entry {
-  const { place, queue, at, worker, cancelled, ...job } = row as EntryRow;
+  const { place, queue, at, worker, cancelled, ...job } = rowOf(row);
   return {
     ref: makeRef({ place, ...job }),
     place: place === "queue" ? { in: "queue", ...splitName(queue!) } : { in: place },

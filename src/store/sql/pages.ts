@@ -10,7 +10,7 @@ import { nameOf } from "../port/groups.ts";
 import { CursorError } from "../port/cursor.ts";
 import { type Body, type Dialect, query, type Row } from "./body.ts";
 import { BoundedRead } from "./bounded_read.ts";
-import { type EntryRow, toEntry } from "./entries.ts";
+import { type EntryRow, rowOf, toEntry } from "./entries.ts";
 
 const DEFAULT_LIMIT = 25;
 
@@ -127,12 +127,13 @@ function* readMemberStep(
   dead: boolean,
 ): Body<readonly Row[]> {
   const isDead = "AND EXISTS (SELECT 1 FROM member WHERE member.job = job.id AND place = 'dead')";
-  return yield query(
+  const rows = yield query(
     `SELECT * FROM entry WHERE id ${
       isIn(`SELECT id FROM job WHERE batch = ?1 AND id > ?2 ${dead ? isDead : ""} ORDER BY id LIMIT ?3`)
     } ORDER BY id`,
     [batch, after.id, limit],
   );
+  return rows.map((row): Row => ({ ...rowOf(row) }));
 }
 
 /** Returns the cursor of the page that begins after this row. */

@@ -48,7 +48,7 @@ export const DIALECT: Dialect = {
     }) ELSE json_object('jid', jid) END, 2)`,
   isIn: (select) => `IN (${select})`,
   queuedBetween: (first, last) =>
-    `SELECT job, name AS queue FROM queue CROSS JOIN queued ON queued.queue = queue.id AND job BETWEEN ${first} AND ${last}`,
+    `SELECT job, CAST(name AS BLOB) AS queue FROM queue CROSS JOIN queued ON queued.queue = queue.id AND job BETWEEN ${first} AND ${last}`,
   isStored: "id NOT IN (SELECT job FROM ended)",
   given: inLists,
   skipLocked: "",

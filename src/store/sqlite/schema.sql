@@ -138,9 +138,9 @@ CREATE TABLE start (
   PRIMARY KEY (queue, at)
 ) STRICT, WITHOUT ROWID;
 
--- Every job with its place, for operators.
+-- Every job with its place, for operators. The name of a queue is in bytes: the driver cuts a text at a NUL, which a group may have.
 CREATE VIEW entry AS
-  SELECT job.id, job.jid, job.payload, 'queue' AS place, queue.name AS queue, NULL AS at, NULL AS worker, NULL AS cancelled
+  SELECT job.id, job.jid, job.payload, 'queue' AS place, CAST(queue.name AS BLOB) AS queue, NULL AS at, NULL AS worker, NULL AS cancelled
     FROM job CROSS JOIN queue CROSS JOIN queued ON queued.queue = queue.id AND queued.job = job.id
   UNION ALL
   SELECT job.id, job.jid, job.payload, 'running', NULL, lease.at, lease_worker.worker, lease.cancelled
