@@ -9,7 +9,9 @@ import { StoreError } from "../src/store/port/errors.ts";
 import { openOutbox, outboxSql } from "../src/store/open_outbox.ts";
 import type { OutboxRow } from "../src/store/port/outbox.ts";
 import { Bench } from "./support/bench.ts";
+import { until } from "./support/eventually.ts";
 import { startPostgres } from "./support/postgres.ts";
+import { startRedis } from "./support/redis.ts";
 
 const server = await startPostgres();
 Deno.test.afterAll(async () => await server[Symbol.asyncDispose]());
@@ -97,7 +99,8 @@ Deno.test("a row that can't be changed at all is skipped", async () => {
 Deno.test("a worker whose outbox database is frozen stops in order", async () => {
   const name = await server.create();
   await server.sql(await outboxSql(), name);
-  await using bench = await Bench.open();
+  await using redis = await startRedis();
+  await using bench = await Bench.open(redis.url);
   await using worker = await bench.server([], { JOBS_OUTBOX: server.url(name) });
   await bench.until(
     async () =>
@@ -106,12 +109,20 @@ Deno.test("a worker whose outbox database is frozen stops in order", async () =>
   );
   const jid = await bench.push("Note", [bench.notes, "done"]);
   await bench.noted("done");
+  const locking = postgres(server.url(name), { max: 1, fetch_types: false });
+  await locking.unsafe("BEGIN; LOCK TABLE jobs_outbox IN ACCESS EXCLUSIVE MODE");
+  // Its statement is under way when the server stands still.
+  await until(
+    async () => await server.sql("SELECT count(*) FROM pg_locks WHERE NOT granted") !== "0",
+    () => "it waits",
+  );
   server.signal("SIGSTOP");
   try {
     worker.kill("SIGTERM");
     assertEquals((await worker.status()).code, 0, JSON.stringify(worker.complaints));
   } finally {
     server.signal("SIGCONT");
+    await locking.end({ timeout: 1 });
   }
   assertEquals([(await bench.store.workers.list()).length, (await bench.store.jobs.find([jid])).length], [0, 0]);
 });
