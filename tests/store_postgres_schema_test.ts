@@ -10,12 +10,13 @@ import { Client } from "../src/store/postgres/client.ts";
 import { SIGNATURES, TABLES } from "../src/store/postgres/objects.ts";
 import { Upkeep } from "../src/store/postgres/upkeep.ts";
 import { Vacuum } from "../src/store/postgres/vacuum.ts";
+import { outboxSql } from "../src/store/open_outbox.ts";
 import { printSchema } from "../src/store/open_schema.ts";
 import { jobs as newJobs } from "./store_contract/jobs.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { jobs } from "./support/process.ts";
 
-const postgres = await startPostgres({ config: { wal_level: "logical" } });
+const postgres = await startPostgres({ config: { wal_level: "logical", max_prepared_transactions: "5" } });
 Deno.test.afterAll(async () => await postgres[Symbol.asyncDispose]());
 
 /** Returns the privileges of all roles on the objects of a schema that aren't the store's. */
@@ -185,4 +186,21 @@ Deno.test("names each function of the store exactly", async () => {
   await (await openStore(postgres.url(name)))[Symbol.asyncDispose]();
   const known = await postgres.sql("SELECT count(*) FROM pg_proc WHERE pronamespace = 'jobs'::regnamespace", name);
   assertEquals(Number(known), SIGNATURES.length);
+});
+
+Deno.test("with jobs.notify = off a transaction that pushes can be prepared, also while workers wait", async () => {
+  const name = await postgres.create();
+  await (await openStore(postgres.url(name)))[Symbol.asyncDispose]();
+  await postgres.sql(`SET search_path = public; ${await outboxSql()}`, name);
+  await postgres.sql(
+    "INSERT INTO jobs.waiting SELECT topic, 1, 9e15 FROM unnest(ARRAY['work:default', 'due']) AS topic",
+    name,
+  );
+  const pushes = `SELECT jobs.push('A'), jobs.push('A', in_ms => 1000), jobs_outbox_push('A')`;
+  const prepare = (set: string, as: string) =>
+    postgres.sql(`BEGIN; ${set} ${pushes}; PREPARE TRANSACTION '${as}'`, name);
+  await assertRejects(() => prepare("", "loud"), Error, "LISTEN");
+  await prepare("SET LOCAL jobs.notify = off;", "quiet");
+  await postgres.sql("COMMIT PREPARED 'quiet'", name);
+  assertEquals(await postgres.sql("SELECT count(*) FROM jobs.job", name), "2");
 });

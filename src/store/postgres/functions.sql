@@ -43,11 +43,16 @@ CREATE OR REPLACE FUNCTION mark(name bigint, number integer) RETURNS bigint LANG
   INSERT INTO pusher AS one (client, number, at) VALUES (name, number, now_ms(0))
     ON CONFLICT (client) DO UPDATE SET at = one.at RETURNING one.number $$;
 
+-- Whether this session notifies others: not in a transaction that an application is going to prepare, which PostgreSQL refuses to after
+-- a notification. Those that wait poll each second.
+CREATE OR REPLACE FUNCTION notifies() RETURNS boolean LANGUAGE sql STABLE AS
+  $$ SELECT coalesce(current_setting('jobs.notify', true), '') <> 'off' $$;
+
 -- Notifies the processes that wait for these topics. Each commit with a notification waits for those before it: usually none is needed.
 CREATE OR REPLACE FUNCTION wake(topics text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('jobs_' || current_schema(), one.topic) FROM unnest(topics) AS one (topic)
-    WHERE EXISTS (SELECT 1 FROM waiting AS w WHERE w.topic = one.topic AND until > now_ms(0));
+    WHERE notifies() AND EXISTS (SELECT 1 FROM waiting AS w WHERE w.topic = one.topic AND until > now_ms(0));
 END $$;
 
 CREATE OR REPLACE FUNCTION wake_queues(queues bigint[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -64,7 +69,7 @@ BEGIN
     FROM (SELECT 'work:' || split_part(name, '|', 1) AS topic,
         bool_or(parent IS NULL AND paused = 0 AND most_running IS NULL AND most_starts IS NULL) AS is_ready
       FROM queue_row WHERE id = ANY(queues) GROUP BY 1) AS one
-    WHERE EXISTS (SELECT 1 FROM waiting AS w WHERE w.topic = one.topic AND until > now_ms(0));
+    WHERE notifies() AND EXISTS (SELECT 1 FROM waiting AS w WHERE w.topic = one.topic AND until > now_ms(0));
 END $$;
 
 -- Returns the ID of a queue or a group, and creates its row if it has none. The row stays until the transaction ends.
@@ -164,7 +169,7 @@ BEGIN
   IF NEW.name = '*' THEN
     -- The name of all queues: no process waits for it by this name.
     PERFORM pg_notify('jobs_' || current_schema(), 'work:*')
-      WHERE EXISTS (SELECT 1 FROM waiting WHERE topic LIKE 'work:%' AND until > now_ms(0));
+      WHERE notifies() AND EXISTS (SELECT 1 FROM waiting WHERE topic LIKE 'work:%' AND until > now_ms(0));
     RETURN NULL;
   END IF;
   PERFORM wake(ARRAY['work:' || split_part(NEW.name, '|', 1)]);

@@ -23,10 +23,10 @@ LANGUAGE sql SET search_path FROM CURRENT AS $$
   )::json) RETURNING id
 $$;
 
--- Wakes the workers when the transaction commits.
+-- Wakes the workers when the transaction commits. With SET LOCAL jobs.notify = off it doesn't, as PREPARE TRANSACTION requires: workers poll.
 CREATE FUNCTION jobs_outbox_notify() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM pg_notify('jobs_outbox', '');
+    PERFORM pg_notify('jobs_outbox', '') WHERE coalesce(current_setting('jobs.notify', true), '') <> 'off';
     RETURN NULL;
   END
 $$;
