@@ -9,6 +9,7 @@ import { nameOf, splitName } from "../port/groups.ts";
 import { type Body, type Engine, query, wholeText } from "./body.ts";
 import { groupIn } from "./group_rows.ts";
 import * as limits from "./limits.ts";
+import { inParts } from "./in_parts.ts";
 import { add, idOf } from "./queue_rows.ts";
 import { markReturned } from "./step_rows.ts";
 
@@ -39,29 +40,54 @@ export interface LeasedAs {
 /** Leases up to `most` of the oldest jobs of a place. Returns their number. */
 export type LeaseAside = (place: number, as: LeasedAs, most: number) => Body<number>;
 
-/** Returns the names of the queues that outcomes put jobs aside in: a settlement locks them as takes do. */
-export function* queuesOf(jobs: readonly number[]): Body<string[]> {
-  const names = new Set<string>();
-  for (const job of jobs) {
-    const [row] = yield query("SELECT name FROM queue WHERE id = (SELECT queue FROM lease WHERE job = ?1)", [job]);
-    if (row !== undefined) names.add(splitName(row.name as string).queue);
-  }
-  return [...names];
+/** Where a job was leased from. */
+interface From {
+  readonly id: number;
+  /** The ID of its queue, if it is of a group. */
+  readonly parent: number | undefined;
+  readonly name: string;
+  readonly at: number;
 }
 
-/** Puts a leased job aside. Its lease doesn't count as a start. */
-export function* putAside(engine: Engine, job: number, className: string): Body<void> {
-  const [from] = yield query(
-    `SELECT lease.queue, lease.at, ${engine.dialect.whole("name")} AS name, parent FROM lease CROSS JOIN queue
-     WHERE job = ?1 AND queue.id = lease.queue`,
-    [job],
-  );
-  const { queue, group } = splitName(wholeText(from!.name));
-  yield* limits.takeBack(Number(from!.queue), Number(from!.at));
-  if (from!.parent !== null) yield* limits.takeBack(Number(from!.parent), Number(from!.at));
-  yield* markReturned(job, false);
-  const place = asideOf({ class: className, ...(group !== undefined && { group }) });
-  yield* add(engine, yield* idOf(nameOf(queue, place)), job);
+/** The jobs that a settlement puts aside. Rows are read once for all: each reading is a round trip. */
+export class PutAside {
+  readonly #engine: Engine;
+  readonly #from = new Map<number, From>();
+  readonly #places = new Map<string, number>();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** Reads where jobs were leased from. Returns the names of their queues: a settlement locks them, as takes do. */
+  *read(jobs: readonly number[]): Body<string[]> {
+    const { whole } = this.#engine.dialect;
+    for (const { where, values } of inParts(jobs, "job")) {
+      const rows = yield query(
+        `SELECT job, lease.queue, lease.at, ${whole("name")} AS name, parent FROM lease CROSS JOIN queue
+         WHERE ${where} AND queue.id = lease.queue`,
+        values,
+      );
+      for (const { job, queue, at, name, parent } of rows) {
+        const above = parent === null ? undefined : Number(parent);
+        this.#from.set(Number(job), { id: Number(queue), parent: above, name: wholeText(name), at: Number(at) });
+      }
+    }
+    return [...new Set(Array.from(this.#from.values(), ({ name }) => splitName(name).queue))];
+  }
+
+  /** Puts a leased job aside that was read. Its lease doesn't count as a start. */
+  *put(job: number, className: string): Body<void> {
+    const { id, parent, name, at } = this.#from.get(job)!;
+    yield* limits.takeBack(id, at);
+    if (parent !== undefined) yield* limits.takeBack(parent, at);
+    yield* markReturned(job, false);
+    const { queue, group } = splitName(name);
+    const place = nameOf(queue, asideOf({ class: className, ...(group !== undefined && { group }) }));
+    let known = this.#places.get(place);
+    if (known === undefined) this.#places.set(place, known = yield* idOf(place));
+    yield* add(this.#engine, known, job);
+  }
 }
 
 /** Leases jobs that wait aside, equally often from each place. Returns their number. @param classes undefined: all */

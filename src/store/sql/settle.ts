@@ -6,7 +6,7 @@
 import { dayOf, DAYS_KEPT_MS } from "../port/history.ts";
 import type { SetName } from "../port/entries.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
-import { putAside, queuesOf } from "./asides.ts";
+import { PutAside } from "./asides.ts";
 import { type Body, type Engine, type LeaseParts, lock, query } from "./body.ts";
 import { inParts } from "./in_parts.ts";
 import { JobEnds, trimDead } from "./job_ends.ts";
@@ -31,8 +31,9 @@ export function* settle(
     if (hasSteps && jid !== undefined) locks.push(sleepLock(jid));
     if (parent !== undefined) locks.push(sleepLock(parent.jid));
   }
-  const asides = outcomes.flatMap(({ kind }, i) => kind === "aside" ? tokens[i]?.job ?? [] : []);
-  if (asides.length > 0) { for (const queue of yield* queuesOf(asides)) locks.push(`queue:${queue}`); }
+  const asides = new PutAside(engine);
+  const lacking = outcomes.flatMap(({ kind }, i) => kind === "aside" ? tokens[i]?.job ?? [] : []);
+  for (const queue of yield* asides.read(lacking)) locks.push(`queue:${queue}`);
   if (locks.length > 0) yield lock(...locks);
   const held = yield* engine.holdLeases(worker, tokens);
   const { ended, others, lost } = sort(outcomes, tokens, held);
@@ -47,7 +48,7 @@ export function* settle(
     if (cancelled.has(token.job) && (yield* leases.keepCancelled("job = ?1", token.job))) continue;
     ended.push(token.job);
     if (outcome.kind === "release") yield* release(engine, outcome, token.job);
-    else if (outcome.kind === "aside") yield* putAside(engine, token.job, outcome.class);
+    else if (outcome.kind === "aside") yield* asides.put(token.job, outcome.class);
     else if (outcome.kind !== "ack" && outcome.kind !== "discard") moves.add(outcome, token.job, now);
     yield* ends.noteOutcome(token.job, outcome, now);
     if (outcome.kind === "retry" || !runsAgain(outcome)) finished++;
