@@ -6,10 +6,11 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import driver from "postgres";
 import { systemClock } from "../src/clock.ts";
-import { openStore, type Store } from "../src/mod.ts";
+import { openStore, type Store, type Transaction } from "../src/mod.ts";
 import { Counters } from "../src/server/stats/counters.ts";
 import { Settler } from "../src/server/work/settler.ts";
 import type { Outcome } from "../src/store/port/outcomes.ts";
+import { ID as FLOW, start as startFlow } from "./store_contract/flow_nodes.ts";
 import { HOUR_MS, jid, job, register, takeUpTo } from "./store_contract/jobs.ts";
 import { until } from "./support/eventually.ts";
 import { KeptLog } from "./support/log.ts";
@@ -35,7 +36,7 @@ interface Place extends AsyncDisposable {
 /** An open transaction. */
 interface Open {
   readonly pid: number;
-  query(text: string): Promise<unknown>;
+  query(text: string, values?: unknown[]): Promise<unknown>;
   end(as?: "COMMIT" | "ROLLBACK"): Promise<void>;
 }
 
@@ -49,7 +50,7 @@ async function place(): Promise<Place> {
     async begin(...texts) {
       const sql = driver(url, { max: 1, onnotice: () => {}, max_lifetime: null, connection: { search_path: "jobs" } });
       all.push(sql);
-      const run = async (text: string) => await sql.unsafe(text);
+      const run = async (text: string, values?: unknown[]) => await sql.unsafe(text, values as never);
       await run("BEGIN");
       for (const text of texts) await run(text);
       const [row] = await sql.unsafe("SELECT pg_backend_pid() AS pid");
@@ -233,4 +234,41 @@ Deno.test("jobs doctor names the session that locks a table, and waits for nothi
     RegExp(`session ${open.pid} \\(postgres.*\\) has held a lock on job in a transaction for \\d+ s`),
   );
   assertMatch(stdout, RegExp(`SELECT pg_terminate_backend\\(${open.pid}\\)`));
+});
+
+/** Starts a flow of two nodes, and takes the first one. Returns its outcome. */
+async function firstNode(store: Store): Promise<Outcome> {
+  await startFlow(store, { a: {}, b: { after: ["a"] } });
+  const [lease] = await takeUpTo(store, WORKER, 2);
+  const node = { id: FLOW, from: "pending", to: "succeeded", node: "a" } as const;
+  return { kind: "ack", token: lease!.token, batch: node };
+}
+
+Deno.test("the end of a node waits for other flows before it changes its batch", async () => {
+  await using t = await place();
+  const { store, name } = t;
+  const outcome = await firstNode(store);
+  const holder = await t.begin("SELECT pg_advisory_xact_lock(lock_number('flows'))");
+  const settled = store.jobs.settle(WORKER, [outcome]);
+  await waiting(name, 1);
+  await t.begin("SELECT 1 FROM batch FOR UPDATE NOWAIT").then((open) => open.end());
+  await holder.end();
+  assertEquals((await settled).lost, []);
+  assertEquals((await takeUpTo(store, WORKER, 2)).length, 1);
+});
+
+Deno.test("a node that ends in an open transaction holds up no other flow, and the next one follows its commit", async () => {
+  await using t = await place();
+  const { store } = t;
+  const outcome = await firstNode(store);
+  const open = await t.begin();
+  const { transactions } = store;
+  const { lost } = await transactions!.settle({ unsafe: open.query } as unknown as Transaction, WORKER, [outcome]);
+  assertEquals(lost, []);
+  const locks = `SELECT count(*) FROM pg_locks WHERE pid = ${open.pid} AND locktype = 'advisory'`;
+  assertEquals(await postgres.sql(locks), "0");
+  assertEquals(await takeUpTo(store, WORKER, 2), []);
+  await open.end("COMMIT");
+  assertEquals(await transactions!.hasEnded(WORKER, outcome.token), true);
+  assertEquals((await takeUpTo(store, WORKER, 2)).length, 1);
 });

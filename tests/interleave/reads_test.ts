@@ -45,6 +45,8 @@ const GUARDING_ROWS: Readonly<Record<string, readonly string[]>> = { job: ["queu
 /** Plain reads before a write that need no guard, by table and the begin of the statement or the name of the function: the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "batch: SELECT id FROM batch WHERE due <= $1 ORDER BY due LIMIT $2": "each one is held, and read again",
+  "batch: SELECT closed_as FROM batch WHERE id = $1": "a flow is closed under the name of all flows",
+  "batch: SELECT flow FROM batch WHERE id = $1": "whether it is a flow doesn't change",
   "cron: SELECT max(name) AS name FROM (SELECT name FROM cron WHERE name > $1 ORDER BY name LIMIT $":
     "the number of entries of a step, not their content",
   "flow_node: SELECT * FROM flow_node WHERE flow = $1 AND name = $2": "the job of a node has one end at a time",

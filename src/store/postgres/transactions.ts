@@ -4,11 +4,13 @@
  * @module
  */
 import type { EnqueueResult, NewJob } from "../port/jobs.ts";
+import { TEND_LIMIT } from "../port/batches.ts";
 import type { Outcome, SettleResult } from "../port/outcomes.ts";
 import type { Transaction } from "../../job/transaction.ts";
 import type { TransactionStore } from "../port/transactions.ts";
 import type { LeaseBook } from "../ops/lease_book.ts";
 import { type Body, type Engine, query, type Row, type Value } from "../sql/body.ts";
+import { BatchChanges } from "../sql/batch_rows.ts";
 import { parseToken } from "../sql/leases.ts";
 import { settle } from "../sql/settle.ts";
 import type { Runner, Send } from "./engine.ts";
@@ -27,6 +29,8 @@ type Result = readonly Row[] & { readonly columns?: readonly { readonly name: st
 
 /** Returns the part of the store. */
 export function transactionsPart(runner: Runner, engine: Engine, book: LeaseBook): TransactionStore {
+  /** The leases of nodes of flows that end in transactions. */
+  const nodes = new Set<string>();
   return {
     async enqueue(transaction, jobs): Promise<EnqueueResult[]> {
       const text = `SELECT ${runner.schema}.push_built($1::text) AS results`;
@@ -46,8 +50,10 @@ export function transactionsPart(runner: Runner, engine: Engine, book: LeaseBook
           }: there it doesn't see what other transactions have committed; begin the transaction with READ COMMITTED`,
         );
       }
-      const body: Body<SettleResult> = settle(engine, worker, outcomes, Number(row!.now));
-      return await runner.runOn(body, send);
+      const body: Body<SettleResult> = settle({ ...engine, spreadsLater: true }, worker, outcomes, Number(row!.now));
+      const result = await runner.runOn(body, send);
+      for (const { token, batch } of outcomes) if (batch?.node !== undefined) nodes.add(token);
+      return result;
     },
     async hasEnded(worker, token) {
       const held = await engine.write(function* () {
@@ -57,9 +63,16 @@ export function transactionsPart(runner: Runner, engine: Engine, book: LeaseBook
       });
       const hasEnded = held.size === 0;
       if (hasEnded) book.drop(worker, [token]);
+      // The tender of any worker does it, too, but later.
+      if (nodes.delete(token) && hasEnded) await spreadNodes(engine).catch(() => {});
       return hasEnded;
     },
   };
+}
+
+/** Pushes the nodes that follow ended ones. */
+function spreadNodes({ write, storeJobs }: Engine): Promise<void> {
+  return write((now) => new BatchChanges(storeJobs).spread(TEND_LIMIT, now));
 }
 
 /** Returns what sends a statement, one after the other: the drivers allow no other one until the first is answered, or warn of it. */

@@ -71,13 +71,18 @@ function last<Changes>(noted: ReadonlyMap<string, Changes>): readonly [id: strin
 /** The changes of one step. Apply them in the same transaction. */
 export class BatchChanges {
   readonly #storeJobs: Engine["storeJobs"];
+  readonly #spreadsLater: boolean;
   /** Changes of counters, by batch. Undefined until the first one: most jobs have no batch. */
   #noted: Map<string, Map<Counter | "total" | "waiting", number>> | undefined;
   #nodes: flowRows.NodeChange[] = [];
 
-  /** @param storeJobs stores the callbacks and the nodes that follow */
-  constructor(storeJobs: Engine["storeJobs"]) {
+  /**
+   * @param storeJobs stores the callbacks and the nodes that follow
+   * @param spreadsLater leaves the effects of ended nodes on others to `BatchStore.tend`
+   */
+  constructor(storeJobs: Engine["storeJobs"], spreadsLater = false) {
     this.#storeJobs = storeJobs;
+    this.#spreadsLater = spreadsLater;
   }
 
   /** Notes the change of a member. `from` undefined: it is new. */
@@ -112,16 +117,23 @@ export class BatchChanges {
   *apply(now: number): Body<void> {
     const nodes = this.#nodes;
     this.#nodes = [];
+    const spreads = nodes.length > 0 && !this.#spreadsLater;
+    if (spreads) yield flowRows.lockAll();
     for (const node of nodes) yield* flowRows.change(node, now);
-    yield* this.#applyCounts(now);
     // Each end may have one node after it without delaying the others.
-    if (nodes.length > 0) yield* this.spread(TEND_LIMIT + nodes.length, now);
+    if (spreads) yield* this.#spread(TEND_LIMIT + nodes.length, now);
+    yield* this.#applyCounts(now);
   }
 
   /** Pushes and cancels nodes whose time has come, at most `limit`. */
   *spread(limit: number, now: number): Body<void> {
-    yield* flowRows.spread(limit, { now, changes: this, storeJobs: this.#storeJobs });
+    yield flowRows.lockAll();
+    yield* this.#spread(limit, now);
     yield* this.#applyCounts(now);
+  }
+
+  #spread(limit: number, now: number): Body<void> {
+    return flowRows.spread(limit, { now, changes: this, storeJobs: this.#storeJobs });
   }
 
   #changesOf(id: string): Map<Counter | "total" | "waiting", number> {

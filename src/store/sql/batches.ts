@@ -193,6 +193,8 @@ function* sweep(storeJobs: Engine["storeJobs"], limit: number, now: number): Bod
 }
 
 function* closeBatch(storeJobs: Engine["storeJobs"], id: string, as: ClosedAs, now: number): Body<CloseResult> {
+  const [kind] = yield query("SELECT flow FROM batch WHERE id = ?1", [id]);
+  if (kind !== undefined && kind.flow !== null) yield flowRows.lockAll();
   yield counters.holdBatch(id);
   const row = yield* counters.row(id);
   if (row === undefined) return undefined;

@@ -93,6 +93,8 @@ export interface Engine {
   turn(): Promise<void>;
   /** Stores new jobs in their queues, or in `scheduled`, without regard to locks, keys and batches. Returns the ID of the first. */
   storeJobs(jobs: readonly NewJob[], now: number): Body<number>;
+  /** The effects of ended nodes on others are left to `BatchStore.tend`: the transaction may stay open. Default false. */
+  readonly spreadsLater?: boolean;
   /** Removes the rows of ended jobs, which are in no place and belong to no batch; or does so later. */
   removeEnded(jobs: readonly number[]): Body<void>;
   /** Deletes expired records, and the oldest beyond `MAX_RECORDS`. */

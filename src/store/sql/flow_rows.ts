@@ -7,7 +7,7 @@ import type { Counted, MemberEnd } from "../../job/batch.ts";
 import { type Effect, effectOf, type NodeState } from "../../job/flow.ts";
 import type { NodeRecord, NodeSpec } from "../ops/flow_record.ts";
 import type { BatchChanges } from "./batch_rows.ts";
-import { type Body, type Engine, lock, query } from "./body.ts";
+import { type Body, type Engine, lock, query, type Statement } from "./body.ts";
 
 /** The start of a flow, whose followers are the nodes that wait for none. */
 const START = "";
@@ -73,9 +73,13 @@ export function* hasPending(): Body<boolean> {
   return (yield query("SELECT 1 FROM flow_pending LIMIT 1")).length > 0;
 }
 
-/** Pushes and cancels nodes whose time has come, at most `limit`. */
+/** Returns the lock of all flows, which the first change of a batch comes after: in another order, two would wait for each other. */
+export function lockAll(): Statement {
+  return lock("flows");
+}
+
+/** Pushes and cancels nodes whose time has come, at most `limit`. The caller has {@linkcode lockAll}. */
 export function* spread(limit: number, step: Step): Body<void> {
-  yield lock("flows");
   for (let left = limit; left > 0;) {
     const [next] = yield query("SELECT * FROM flow_pending ORDER BY id LIMIT 1");
     if (next === undefined) return;

@@ -62,16 +62,16 @@ export class JobEnds {
   readonly #events = new Map<string, number[]>();
 
   constructor(
-    { removeEnded, storeJobs, trimRecords, dialect }: Pick<
+    { removeEnded, storeJobs, trimRecords, dialect, spreadsLater }: Pick<
       Engine,
-      "removeEnded" | "storeJobs" | "trimRecords" | "dialect"
+      "removeEnded" | "storeJobs" | "trimRecords" | "dialect" | "spreadsLater"
     >,
   ) {
     this.#trimRecords = trimRecords;
     this.#dialect = dialect;
     this.#removeEnded = removeEnded;
     this.#storeJobs = storeJobs;
-    this.batches = new BatchChanges(storeJobs);
+    this.batches = new BatchChanges(storeJobs, spreadsLater);
   }
 
   /** Ends jobs that have succeeded and leave nothing but their rows. */
