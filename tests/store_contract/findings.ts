@@ -52,6 +52,18 @@ export const findings: Cases = {
     assertEquals(found!.command, "jobs dump hang:1:a");
   },
 
+  "names a worker whose clock differs from the store's": async (open) => {
+    await using t = await open();
+    const { now } = await t.store.admin.health();
+    await t.store.workers.heartbeat(workerRecord("right:1:a", { clockAt: now }), TTL_MS);
+    assertEquals(await findingsOf(t), []);
+    await t.store.workers.heartbeat(workerRecord("slow:1:b", { hostname: "slow", clockAt: now - 720_000 }), TTL_MS);
+    const [found, ...others] = await findingsOf(t);
+    assertMatch(found!.title, /^The clock of a worker is 12m\S* behind the store's$/);
+    assertMatch(found!.detail!, /^slow 12m/);
+    assertEquals(others, []);
+  },
+
   "states how many jobs come to a queue and leave it": async (open) => {
     await using t = await open();
     const worker = "w:1:a";

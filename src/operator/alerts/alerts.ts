@@ -13,7 +13,14 @@ import { outboxAlerts } from "./outbox_alerts.ts";
 import { queueAlerts } from "./queue_alerts.ts";
 import { lateAlerts, occupiedAlerts } from "./hang_alerts.ts";
 import { failedWriteAlert, storeAlerts } from "./store_alerts.ts";
-import { circuitAlerts, heartbeatAlerts, processAlerts, stallAlerts, workerAlerts } from "./worker_alerts.ts";
+import {
+  circuitAlerts,
+  clockAlerts,
+  heartbeatAlerts,
+  processAlerts,
+  stallAlerts,
+  workerAlerts,
+} from "./worker_alerts.ts";
 
 /** Returns the problems, the worst first. */
 export function alertsOf(situation: Situation): Alert[] {
@@ -26,6 +33,7 @@ export function alertsOf(situation: Situation): Alert[] {
     ...workerAlerts(situation),
     ...processAlerts(situation),
     ...heartbeatAlerts(situation),
+    ...clockAlerts(situation),
     ...stallAlerts(situation),
     ...circuitAlerts(situation),
     ...outboxAlerts(situation),

@@ -610,6 +610,34 @@ Deno.test("reports a slow store, and heartbeats that are late", () => {
   assert(slow!.detail!.endsWith("An empty slow log means that the network is slow."), slow!.detail);
 });
 
+Deno.test("reports a worker whose clock differs from the store's", () => {
+  const at = (clockAt: number, more: Partial<WorkerInfo> = {}) => ({ ...WORKER, clockAt, ...more });
+  assertEquals(alerts({ workers: [at(NOW - 29_999), at(NOW + 29_999), WORKER] }), []);
+  assertEquals(alerts({ workers: [at(NOW - 720_000, { alive: false })] }).map(({ title }) => title), [
+    "1 worker is offline",
+  ]);
+  const blocked = { since: NOW - 700_000 };
+  assertEquals(alerts({ workers: [at(NOW - 720_000, { blocked })] }).length, 1, "it describes itself as of before");
+  const [alert, ...others] = alerts({ workers: [at(NOW - 720_200)] });
+  assertEquals([alert!.title, alert!.command, others], [
+    "The clock of a worker is 12m behind the store's",
+    "timedatectl status",
+    [],
+  ]);
+  assertEquals(
+    alerts({ workers: [at(NOW - 720_000), at(NOW + 60_000, { id: "b" })] })[0]!.title,
+    "The clocks of 2 workers differ from the store's, by up to 12m",
+  );
+});
+
+Deno.test("names the gateway of programs whose heartbeats are late", () => {
+  const late = { ...WORKER, heartbeatAt: NOW - 15_000 };
+  const program = { ...late, program: true as const };
+  const detail = (...workers: WorkerInfo[]) => alerts({ workers })[0]!.detail!;
+  assert(detail(program).includes("its process (jobs web) has ended"), detail(program));
+  assert(detail(program, { ...late, id: "b" }).includes("The store is slow or locked"));
+});
+
 Deno.test("reports workers whose processes on this machine have ended or are stopped, before their heartbeats do", () => {
   const late = { ...WORKER, heartbeatAt: NOW - 12_000 };
   const words = (state: "ended" | "stopped", ...workers: (typeof WORKER)[]) =>

@@ -25,6 +25,8 @@ import {
   stallCause,
 } from "./alert.ts";
 
+/** A smaller difference of clocks may be the time that a heartbeat takes. */
+const MIN_SKEW_MS = 30_000;
 /** A text names at most this many workers. */
 const MAX_NAMED = 3;
 /** A command names at most this many queues: a worker without the others would leave their jobs. */
@@ -108,10 +110,56 @@ export function heartbeatAlerts({ workers, processes, now }: Situation): Alert[]
     title: late.length === 1
       ? `The heartbeat of a worker is late: it is known as of ${ago(late[0]!, now)}`
       : `The heartbeats of ${number(late.length)} workers are late: they are known as of ${ago(late[0]!, now)}`,
-    detail: `${heartbeatsText(late, now)}. The store is slow or locked, or their machine is frozen or overloaded.`,
+    detail: `${heartbeatsText(late, now)}. ${
+      late.every(({ program }) => program)
+        ? "Their gateway sends them: its process (jobs web) has ended, is frozen, or is cut off from the store. The programs reconnect."
+        : "The store is slow or locked, or their machine is frozen or overloaded."
+    }`,
     command: "jobs doctor",
     actions: [SHOW],
   }];
+}
+
+/** Workers whose clock differs from the store's: their times are shown wrong, and receivers refuse their signatures. */
+export function clockAlerts({ workers }: Situation): Alert[] {
+  // A worker whose event loop is blocked describes itself as of before.
+  const wrong = workers.filter(({ alive, blocked }) => alive && blocked === undefined)
+    .map((worker) => ({ worker, aheadMs: aheadOf(worker) }))
+    .filter(({ aheadMs }) => Math.abs(aheadMs) >= MIN_SKEW_MS)
+    .toSorted((a, b) => Math.abs(b.aheadMs) - Math.abs(a.aheadMs));
+  if (wrong.length === 0) return [];
+  const hosts = [
+    ...new Set(wrong.map(({ worker: { hostname }, aheadMs }) => `${hostname.slice(0, 80)} ${skewText(aheadMs)}`)),
+  ];
+  const names = hosts.slice(0, MAX_NAMED).join(", ");
+  return [{
+    kind: "warn",
+    about: "workers",
+    title: wrong.length === 1
+      ? `The clock of a worker is ${skewText(wrong[0]!.aheadMs)} the store's`
+      : `The clocks of ${number(wrong.length)} workers differ from the store's, by up to ${
+        formatDuration(seconds(wrong[0]!.aheadMs))
+      }`,
+    detail:
+      `${names}${
+        hosts.length > MAX_NAMED ? ` and ${number(hosts.length - MAX_NAMED)} more` : ""
+      }. Times that it states are ` +
+      "wrong, and receivers refuse the signatures of its webhooks. The command runs on that machine; NTP synchronizes it.",
+    command: "timedatectl status",
+    actions: [SHOW],
+  }];
+}
+
+function aheadOf({ clockAt, heartbeatAt }: WorkerInfo): number {
+  return clockAt === undefined ? 0 : clockAt - heartbeatAt;
+}
+
+function seconds(ms: number): number {
+  return Math.round(Math.abs(ms) / 1_000) * 1_000;
+}
+
+function skewText(aheadMs: number): string {
+  return `${formatDuration(seconds(aheadMs))} ${aheadMs > 0 ? "ahead of" : "behind"}`;
 }
 
 /** Workers on this machine whose processes have ended or are stopped: their heartbeats don't show it yet. */

@@ -56,6 +56,7 @@ export class Status {
       concurrency: manager.concurrency,
       version: guest?.version ?? VERSION,
       startedAt: this.#startedAt,
+      clockAt: this.#options.clock.now(),
       heartbeatMs,
       quiet: work.quietSince !== undefined,
       ...(work.quietSince !== undefined && { quietSince: work.quietSince }),

@@ -71,6 +71,8 @@ export interface WorkerRecord {
   readonly version: string;
   /** When it started. */
   readonly startedAt: number;
+  /** Its clock when it described itself, in epoch milliseconds: its machine's. Absent in the records of earlier versions. */
+  readonly clockAt?: number;
   /** The interval between its heartbeats. Absent for a Sidekiq process, which sends one every 10 s. */
   readonly heartbeatMs?: number;
   /** Whether it takes no more jobs. */

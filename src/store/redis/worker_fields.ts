@@ -46,6 +46,7 @@ export function infoOf(worker: WorkerRecord): string {
     stopping: worker.stopping,
     quietSince: worker.quietSince,
     heartbeatMs: worker.heartbeatMs,
+    clockAt: worker.clockAt,
   });
   // JSON.stringify would drop a zero fraction, and Sidekiq 8 takes a number without one for milliseconds.
   return `{"started_at":${wireTime(worker.startedAt)},${info.slice(1)}`;
@@ -81,6 +82,7 @@ export function readWorker(id: string, fields: WorkerFields, alive: boolean): Wo
     id,
     hostname: readString(info["hostname"]) ?? hostname,
     pid: readNumber(info["pid"]) ?? (Number(pid) || 0),
+    ...(typeof info["clockAt"] === "number" && { clockAt: info["clockAt"] }),
     ...(typeof info["processKey"] === "string" && { processKey: info["processKey"] }),
     ...(typeof info["owner"] === "string" && { owner: info["owner"] }),
     ...(info["program"] === true && { program: true }),

@@ -269,6 +269,7 @@ function readRecord(id: string, text: string): WorkerRecord {
       program: true,
       quietSince: 0,
       heartbeatMs: 0,
+      clockAt: 0,
       stopping: true,
       blocked: {},
       circuits: [],
