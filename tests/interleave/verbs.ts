@@ -160,6 +160,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   "requeue to a group": edit("late", "requeue", "grouped"),
   "requeue all dead": {
     run: (store) => store.jobs.edit({ in: { in: "dead" }, limit: 100 }, "requeue"),
+    isRepeated: true,
   },
   "kill debounced": edit("debounced", "kill"),
   "kill a sleeper": edit("sleeper", "kill"),
@@ -169,7 +170,10 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   "delete unique due": edit("unique-due", "delete"),
   "delete a dead member": edit("open-2", "delete"),
   "delete a sleeper": edit("sleeper", "delete"),
-  "delete all dead": { run: (store) => store.jobs.edit({ in: { in: "dead" }, limit: 100 }, "delete") },
+  "delete all dead": {
+    run: (store) => store.jobs.edit({ in: { in: "dead" }, limit: 100 }, "delete"),
+    isRepeated: true,
+  },
   "cancel a sleeper": edit("sleeper", CANCELLED("sleeper")),
   "cancel late": edit("late", CANCELLED("late")),
   "cancel running": cancelRunning("run"),

@@ -96,11 +96,10 @@ export class StepWrites {
        SELECT one.jid, one.name, one.record
        FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])
          WITH ORDINALITY AS one (job, take, worker, jid, name, record, position)
-       -- A job that ends at this moment has no steps afterwards.
-       JOIN (SELECT job, take, worker_id FROM ${schema}.lease WHERE job = ANY($1::bigint[]) ORDER BY job FOR KEY SHARE) AS lease
-         USING (job, take)
+       JOIN ${schema}.lease USING (job, take)
        JOIN ${schema}.lease_worker ON lease_worker.id = worker_id AND lease_worker.worker = one.worker
-       ORDER BY position
+       -- A job that ends at this moment has no steps afterwards.
+       ORDER BY position FOR KEY SHARE OF lease
        ON CONFLICT (jid, name) DO UPDATE SET record = excluded.record
        WHERE step.record NOT LIKE '{"state":"succeeded",%' RETURNING jid, name`,
       [
