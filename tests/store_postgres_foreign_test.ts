@@ -6,6 +6,8 @@
  */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import driver from "postgres";
+import { Client } from "../src/client/client.ts";
+import { jsonArgs } from "../src/job/json_args.ts";
 import { defineCron, defineJob, openStore, startServer, StoreError } from "../src/mod.ts";
 import { storeContract } from "./store_contract/mod.ts";
 import { until } from "./support/eventually.ts";
@@ -120,4 +122,28 @@ Deno.test("an option that is given twice by SQL is refused in words that are tru
   const push = (options: string) => postgres.sql(`SELECT jobs.push('A', queue => 'q', options => '${options}')`, name);
   await assertRejects(() => push('{"timeout":"30s","timeout":"40s"}'), Error, "one value: options has it twice");
   await assertRejects(() => push('{"queue":"x"}'), Error, "one value: it is a parameter, too");
+});
+
+Deno.test("equal numbers are one key, by SQL and by the client", async () => {
+  const name = await postgres.create();
+  await using store = await openStore(postgres.url(name));
+  const client = new Client({ store, onUnregistered: () => {} });
+  for (
+    const [i, [first, ...others]] of [["1.50", "1.5", "15e-1"], ["1.0", "1", "1e0"], ["-0.0", "0"], [
+      "1e-7",
+      "0.0000001",
+    ]].entries()
+  ) {
+    const text = (number: string) => `["1.50 \\u0041",${number},{"a":[${number}]}]`;
+    const held = await client.push("A", jsonArgs(text(first!)), { queue: `q${i}`, unique_for: "1h" });
+    for (const other of [first!, ...others]) {
+      assertEquals(
+        await client.push("A", jsonArgs(text(other)), { queue: `q${i}`, unique_for: "1h" }),
+        undefined,
+        other,
+      );
+      const push = `SELECT jobs.push('A', '${text(other)}', queue => 'q${i}', unique_for => '1h') IS NULL`;
+      assertEquals(await postgres.sql(push, name), "t", `${other} after ${first} of ${held}`);
+    }
+  }
 });

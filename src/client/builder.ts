@@ -21,7 +21,7 @@ import {
 } from "../job/payload.ts";
 import { isLockKey, type KeyField, keyText, type PushKeys } from "../job/push_keys.ts";
 import type { NewJob, OnceKey } from "../store/port/jobs.ts";
-import { uniqueKey } from "./unique.ts";
+import { jobKey } from "./unique.ts";
 
 export interface BuilderOptions {
   readonly clock: Clock;
@@ -135,7 +135,7 @@ function onceKey({ once, className, queue, at, delayMs }: Prepared, text: string
   const { key, ttlMs, isId } = once!;
   const waitMs = delayMs ?? Math.max(0, (at ?? now) - now);
   // A job keeps its jid when its arguments are changed.
-  const fingerprint = isId ? { fingerprint: uniqueKey(className, queue, text).slice(0, FINGERPRINT_CHARS) } : {};
+  const fingerprint = isId ? { fingerprint: jobKey(className, queue, text).slice(0, FINGERPRINT_CHARS) } : {};
   return { key, ttlMs: ttlMs + waitMs, ...fingerprint };
 }
 
@@ -157,7 +157,7 @@ function withKeys(
   className: string,
   { keys: { unique, debounce, throttle }, texts, now, delayMs }: KeyRequest,
 ): NewJob {
-  const digest = (text: string) => uniqueKey(className, job.queue, text);
+  const digest = (text: string) => jobKey(className, job.queue, text);
   let { payload } = job;
   const changes: { -readonly [Name in "unique" | "debounce" | "throttle"]?: NonNullable<NewJob[Name]> } = {};
   if (unique) {

@@ -4,15 +4,22 @@
  * @module
  */
 import { InvalidPayload } from "../job/errors.ts";
+import { withPlainNumbers } from "../job/json_numbers.ts";
 import { nodeCrypto } from "../std/node_crypto.ts";
 import type { OnceKey } from "../store/port/jobs.ts";
 
 /**
  * Returns the SHA-256 digest of class, queue and a text, in base64url. Two jobs are the same if these texts are the same. The
- * text is the arguments' JSON text, so the order of an object's keys counts, or that of the option that names the key.
+ * text is the arguments' JSON text, so the order of an object's keys counts, or that of the option that names the key. See
+ * {@linkcode jobKey} for numbers.
  */
 export function uniqueKey(className: string, queue: string, text: string): string {
   return nodeCrypto().createHash("sha256").update(`${JSON.stringify([className, queue])}${text}`).digest("base64url");
+}
+
+/** Returns {@linkcode uniqueKey} of JSON text: equal numbers are equal, in whichever way they are written. */
+export function jobKey(className: string, queue: string, json: string): string {
+  return uniqueKey(className, queue, withPlainNumbers(json));
 }
 
 /** The former use of an ID, by the kind of its key. */

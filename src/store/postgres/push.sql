@@ -7,9 +7,15 @@
 CREATE OR REPLACE FUNCTION escaped(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT replace(value, chr(1114110), E'\\udbff\\udffe') $$;
 
+-- Returns JSON text in which each number has its shortest decimal form (`json_numbers.ts`).
+CREATE OR REPLACE FUNCTION plain_numbers(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN value !~ E'\\d[.eE]|-0' THEN value
+    ELSE (SELECT string_agg(CASE WHEN token[1] ~ E'^-?\\d' THEN trim_scale(token[1]::numeric)::text ELSE token[1] END, '' ORDER BY place)
+      FROM regexp_matches(value, E'"(?:[^"\\\\]|\\\\.)*"|-?\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|[^"0-9-]+', 'g') WITH ORDINALITY AS one (token, place)) END $$;
+
 -- Returns the digest by which pushes are compared.
 CREATE OR REPLACE FUNCTION push_digest(class text, queue text, of text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT translate(rtrim(encode(sha256(convert_to('[' || to_json(class) || ',' || to_json(queue) || ']' || of, 'UTF8')), 'base64'), '='), '+/', '-_') $$;
+  SELECT translate(rtrim(encode(sha256(convert_to('[' || to_json(class) || ',' || to_json(queue) || ']' || plain_numbers(of), 'UTF8')), 'base64'), '='), '+/', '-_') $$;
 
 -- Returns the milliseconds of `at`, or those from now on.
 CREATE OR REPLACE FUNCTION moment(value text, OUT at double precision, OUT delay double precision) LANGUAGE plpgsql AS $$
