@@ -60,7 +60,8 @@ export function chooseExecutionModes(handlers: Registry, modes: ExecutionModes):
   for (const handler of handlers.list()) {
     const inHorse = isIsolated(handler, modes.isolate) ? modes.inHorse : undefined;
     if (inHorse) isolated.add(handler.class);
-    registry.add(handler.class, inHorse ?? handler.perform, handler.options, handler.source);
+    // Each was checked when it was added.
+    registry.addInternal(handler.class, inHorse ?? handler.perform, handler.options, handler.source);
   }
   const unknown = modes.isolate.find((name) => name !== "*" && handlers.get(name) === undefined);
   if (unknown !== undefined) {

@@ -59,7 +59,9 @@ class Horse implements HorseProcess {
         parent: there,
         openTracing: () => Promise.resolve(undefined),
         load: (_modules, registry) => {
-          for (const one of handlersOn(machine).list()) registry.add(one.class, one.perform, one.options, one.source);
+          for (const one of handlersOn(machine).list()) {
+            registry.addInternal(one.class, one.perform, one.options, one.source);
+          }
           return Promise.resolve({ pushMiddleware: [] });
         },
         clock: machine.clock,

@@ -215,7 +215,14 @@ export function handlersOn(machine: Machine, model: Model, worker = machine): Re
     })(ctx);
 
   const registry = new Registry();
-  if (model.hooks) registry.add(WEBHOOK_CLASS + HOOK.name, (_ctx, notice: Notice) => model.hooks?.delivered(notice));
+  if (model.hooks) {
+    registry.addInternal(
+      WEBHOOK_CLASS + HOOK.name,
+      (_ctx, notice: Notice) => model.hooks?.delivered(notice),
+      {},
+      "configuration",
+    );
+  }
   return registry
     .add("Work", work, {}, MODULE)
     .add("Callback", (ctx, id: string) => watched(id, (ctx) => nap(ctx, { ms: 5 }))(ctx))
