@@ -637,6 +637,34 @@ export const steps: Cases = {
     }
   },
 
+  "child: one that ends in the settlement in which its parent goes to sleep wakes it, in either order": async (
+    open,
+  ) => {
+    for (const parentFirst of [true, false]) {
+      await using t = await open();
+      const lease = await running(t);
+      const wait = { name: "child", about: `"kind":"child","child":"${jid(2)}"`, forMs: HOUR_MS, child: job(2) };
+      await t.store.steps.wait(lease, wait);
+      const [child] = await takeUpTo(t.store, lease.worker, 1);
+      const parent = {
+        jid: lease.jid,
+        step: "child",
+        child: jid(2),
+        state: "succeeded",
+        outcome: `"value":1`,
+      } as const;
+      const outcomes = [
+        { kind: "snooze", token: lease.token, payload: lease.payload, delayMs: HOUR_MS, jid: lease.jid, steps: true },
+        { kind: "ack", token: child!.token, jid: jid(2), parent },
+      ] as const;
+      await t.store.jobs.settle(lease.worker, parentFirst ? outcomes : outcomes.toReversed());
+      assertEquals((await t.store.jobs.promote(1)).moved, 1, `parent first: ${parentFirst}`);
+      // Only once.
+      await goToSleep(t.store, await leased(t.store, lease.worker));
+      assertEquals((await t.store.jobs.promote(1)).moved, 0);
+    }
+  },
+
   "child: a job for later is in scheduled": async (open) => {
     await using t = await open();
     const lease = await running(t);

@@ -89,7 +89,7 @@ Deno.test("an everyProcess run skips each later one until it has ended, not only
   assertEquals([...counts, await decideAt(4)], [0, 1, 1, 1, 2]);
 });
 
-Deno.test("an everyProcess entry that is resumed begins with its next run: those of its pause are no misses", async () => {
+Deno.test("an everyProcess entry that is resumed begins with its next run: the runs of its pause are not missed", async () => {
   const definition = definitionOf({ ...ENTRY, everyProcess: true, overlap: "allow" });
   const client = new Client({ store: {} as never, onUnregistered: () => {} });
   const report = { clockAhead: () => {}, clockSetBack: () => {}, records: () => {} } as unknown as CronReporter;

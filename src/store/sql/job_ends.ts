@@ -10,7 +10,7 @@ import { COUNTED_FIELD, type MemberEnd } from "../../job/batch.ts";
 import { endMembers } from "../../job/event.ts";
 import { STEPS_FIELD } from "../../job/step.ts";
 import type { Subscription } from "../../job/webhook.ts";
-import type { Outcome } from "../port/outcomes.ts";
+import type { Outcome, ParentStep } from "../port/outcomes.ts";
 import { followsOf } from "../ops/follow.ts";
 import type { NewJob } from "../port/jobs.ts";
 import type { NewRecord } from "../port/results.ts";
@@ -56,6 +56,8 @@ export class JobEnds {
   /** Dead jobs, which wait for no signal. */
   readonly #leaving: string[] = [];
   readonly #records = new Map<string, NewRecord>();
+  /** Waits that the ends of children end. A parent that goes to sleep in this call must be in its set before. */
+  readonly #answers: ParentStep[] = [];
   readonly #unlocks: [key: string, jid: string][] = [];
   readonly #dialect: Engine["dialect"];
   /** The jobs of events, by their members. */
@@ -86,7 +88,7 @@ export class JobEnds {
     const { kind, jid, unlock, occurrence, batch, parent, steps, record, follow, event } = outcome;
     if (kind === "ack" || kind === "discard" || kind === "bury") this.#noteEvent(event ?? DEFAULT_ENDS[kind], job);
     if (batch !== undefined) this.batches.noteMember(batch);
-    if (parent !== undefined) yield* answerStep(parent, now);
+    if (parent !== undefined) this.#answers.push(parent);
     if (unlock !== undefined && jid === undefined) yield* keys.unlock(unlock, jid);
     if (unlock !== undefined && jid !== undefined) this.#unlocks.push([unlock, jid]);
     if (occurrence !== undefined && jid !== undefined) this.#occurrences.push(jid);
@@ -152,6 +154,7 @@ export class JobEnds {
 
   /** Removes the jobs that are gone, and applies what follows. */
   *apply(now: number): Body<void> {
+    for (const answer of this.#answers.splice(0)) yield* answerStep(answer, now);
     yield* keys.unlockAll(this.#dialect, this.#unlocks);
     yield* results.add(this.#dialect, [...this.#records.values()], now);
     for (const [members, jobs] of this.#events) yield* recordEnds(this.#dialect, jobs, members, now);
