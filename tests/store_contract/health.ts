@@ -12,7 +12,9 @@ export const health: Cases = {
     await using t = await open();
     const { version, durability, findings } = await t.store.admin.health();
     assertMatch(version, /^(SQLite|Redis|Valkey|PostgreSQL) \d+\.\d+(\.\d+)?$/);
-    assertEquals({ durability, findings }, { durability: t.durability, findings: [] });
+    // The machine's disk may be full for other reasons.
+    const wrong = findings.filter(({ message }) => !/^its disk is \d+ % full/.test(message));
+    assertEquals({ durability, wrong }, { durability: t.durability, wrong: [] });
   },
 
   "returns the store's time": async (open) => {
