@@ -5,17 +5,25 @@
  */
 import { LARGE_THEMES, storeContract, THEMES } from "./store_contract/mod.ts";
 import { foreignDatabases } from "./support/foreign_databases.ts";
+import { startPooler } from "./support/pgbouncer.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { emptyPostgresStores } from "./support/postgres_stores.ts";
 
 const postgres = await startPostgres({ config: { wal_level: "logical" } });
 const closes: (() => Promise<void>)[] = [];
 Deno.test.afterAll(async () => {
-  for (const close of closes) await close();
+  for (const close of closes.toReversed()) await close();
   await postgres[Symbol.asyncDispose]();
 });
 
-for (const [what, surroundings] of Object.entries(await foreignDatabases(postgres))) {
+const pooler = await startPooler(postgres, 3);
+closes.push(async () => await pooler[Symbol.asyncDispose]());
+const databases = {
+  ...await foreignDatabases(postgres),
+  "transactions of a pooler": { url: (name: string) => `${postgres.url(name, pooler.port)}?prepare=false` },
+};
+
+for (const [what, surroundings] of Object.entries(databases)) {
   const { open, close } = emptyPostgresStores(postgres, { keepsConnections: true, ...surroundings });
   closes.push(close);
   storeContract(what, open, THEMES.filter((theme) => !LARGE_THEMES.includes(theme)));
