@@ -56,10 +56,10 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
     "the entries are held, and read again",
   "lease: SELECT id, heartbeat_at, ttl, CASE WHEN EXISTS (SELECT 1 FROM lease WHERE worker_id = (SEL":
     "the leases of a worker are held, and read again",
-  "lease: SELECT name FROM queue WHERE id = (SELECT queue FROM lease WHERE job = $1)":
-    "the name to lock: it doesn't change, and the lease is read again",
-  "queue: SELECT name FROM queue WHERE id = (SELECT queue FROM lease WHERE job = $1)":
-    "the name to lock: it doesn't change, and the lease is read again",
+  "lease: SELECT job, lease.queue, lease.at, name AS name, parent FROM lease CROSS JOIN queue WHERE ":
+    "a lease that is held afterwards had this queue and time",
+  "queue: SELECT job, lease.queue, lease.at, name AS name, parent FROM lease CROSS JOIN queue WHERE ":
+    "a lease that is held afterwards had this queue and time",
   "member: SELECT job FROM member WHERE place = 'dead' AND at < $1 ORDER BY at, job LIMIT $2":
     "expired ones stay so; the DELETE returns those that it drops",
   "queue: SELECT worker_number($1) AS number FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM ":
