@@ -272,3 +272,21 @@ Deno.test("a node that ends in an open transaction holds up no other flow, and t
   assertEquals(await transactions!.hasEnded(WORKER, outcome.token), true);
   assertEquals((await takeUpTo(store, WORKER, 2)).length, 1);
 });
+
+Deno.test("due jobs are promoted, but those of a queue that an open transaction is creating", async () => {
+  await using t = await place();
+  const { store } = t;
+  const due = (n: number, queue: string) => ({
+    ...{ ref: "", place: { in: "scheduled" } as const, at: n, payload: job(n, { queue }).payload },
+  });
+  await store.transfer.put("job", [due(1, "new"), due(2, "default"), due(3, "new"), due(4, "other")], "m");
+  const open = await t.begin("SELECT push('A', queue => 'new')");
+  assertEquals((await store.jobs.promote(10)).moved, 2);
+  const left = (await store.admin.page({ in: "scheduled" })).entries;
+  assertEquals(left.map(({ payload }) => JSON.parse(payload).jid), [jid(1), jid(3)]);
+  await open.end("COMMIT");
+  await until(async () => {
+    await store.jobs.promote(10);
+    return (await store.admin.stats()).scheduled === 0;
+  }, "the others are promoted after its commit");
+});

@@ -88,6 +88,28 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Returns those of the queues that another transaction is creating: it may be an application's, and stay open. The others have rows then.
+CREATE OR REPLACE FUNCTION held_queues(names text[]) RETURNS SETOF text LANGUAGE plpgsql
+SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
+DECLARE
+  one text;
+  held integer := 0;
+BEGIN
+  FOR one IN SELECT DISTINCT wanted.name FROM unnest(names) AS wanted (name)
+    WHERE NOT EXISTS (SELECT 1 FROM queue_row WHERE queue_row.name = wanted.name) ORDER BY 1 LOOP
+    BEGIN
+      -- Each one takes a while.
+      IF held < 4 THEN
+        PERFORM queue_number(one);
+        CONTINUE;
+      END IF;
+    EXCEPTION WHEN lock_not_available THEN
+      held := held + 1;
+    END;
+    RETURN NEXT one;
+  END LOOP;
+END $$;
+
 -- A running take has read a number of which no lease is committed: then none is deleted. A lease without a worker would never end.
 CREATE OR REPLACE FUNCTION worker_number(wanted text) RETURNS bigint LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

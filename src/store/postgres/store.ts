@@ -95,7 +95,10 @@ export function postgresStore(runner: Runner, options: PostgresStoreOptions): St
   const floors = new Floors(() => client.clock.monotonic());
   const hot = new HotVerbs(runner, engine, book, floors, access === "push");
   const stepWrites = new StepWrites(runner, engine);
-  const promotion = createPromotion(engine, (limit, now) => promoteDue(engine, limit, now));
+  const promotion = createPromotion(
+    engine,
+    (limit, now, skipsHeld) => promoteDue(engine, limit, now, skipsHeld ? runner.schema : undefined),
+  );
   const cron = new Cron(engine);
   const watch = new Watch(runner, { due: () => promotion.knownDue(), cron: () => cron.changesRead, floors }, log);
   const workers = workersPart(engine);

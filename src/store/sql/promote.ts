@@ -4,12 +4,16 @@
  * @module
  */
 import { type FieldTexts, setFields, wireTime } from "../../job/raw.ts";
+import { isHeld } from "../port/errors.ts";
 import { nameIn } from "../port/groups.ts";
 import type { PromoteResult } from "../port/jobs.ts";
 import { type Body, type Engine, query } from "./body.ts";
 import type { JobRow } from "./job_rows.ts";
 import * as jobRows from "./job_rows.ts";
 import { add, idOf } from "./queue_rows.ts";
+
+/** A promotion that has waited this long for a lock leaves out the jobs that need it. */
+const LOCK_TIMEOUT_MS = 500;
 
 /** The verbs about due jobs. */
 export interface Promotion {
@@ -31,7 +35,7 @@ export type Promoted = Pick<PromoteResult, "moved" | "buried">;
  */
 export function createPromotion(
   { read, write }: Engine,
-  promoteDue: (limit: number, now: number) => Body<Promoted>,
+  promoteDue: (limit: number, now: number, skipsHeld: boolean) => Body<Promoted>,
 ): Promotion {
   let known: number | undefined;
   const look = () =>
@@ -44,7 +48,12 @@ export function createPromotion(
       let { due, now } = await look();
       let counts: Promoted = { moved: 0, buried: 0 };
       if (due !== undefined && due <= now) {
-        counts = await write((now) => promoteDue(limit, now), { rows: limit, deferrable: true });
+        const options = { rows: limit, deferrable: true, lockTimeoutMs: LOCK_TIMEOUT_MS };
+        counts = await write((now) => promoteDue(limit, now, false), options).catch((error) => {
+          if (!isHeld(error)) throw error;
+          // Jobs of other queues don't wait for it.
+          return write((now) => promoteDue(limit, now, true), options);
+        });
         ({ due, now } = await look());
       }
       known = due;
