@@ -31,7 +31,7 @@ const CHUNKED: Readonly<Record<string, number>> = {
 /** One case on one store. */
 export class Comparison {
   /** The ratios of processor time, by round. */
-  readonly ratios: number[][] = [];
+  readonly ratios: number[] = [];
   /** Processor time per job. */
   readonly micros: Readonly<Record<Side, number[]>> = { before: [], after: [] };
   /** Other figures per job. */
@@ -134,7 +134,7 @@ export function printComparisons(all: readonly Comparison[]): void {
       `${median(one.micros.before)} → ${median(one.micros.after)}`,
       formatEstimate(one.time),
       String(one.ratios.length),
-      ...names.map((name) => one.count(name)?.median.toFixed(3) ?? ""),
+      ...names.map((name) => one.count(name)?.value.toFixed(3) ?? ""),
     ]),
   );
   const problems = Map.groupBy(all.filter(({ problem }) => problem), ({ store, problem }) => `${store}: ${problem}`);

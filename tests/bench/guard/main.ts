@@ -11,15 +11,18 @@ import { describeMachine, ROOT, spreadOf } from "../measure.ts";
 import { CASES } from "./cases.ts";
 import { Comparison, MIN_ROUNDS, printComparisons, type Side, SIDES } from "./comparison.ts";
 import type { Figures } from "./meters.ts";
+import { undisturbed } from "./estimate.ts";
 import { checkOut, defaultCommit, git, STORES, type Stores, Subject } from "./sides.ts";
 
-/** Processor time of a step: long next to what a worker does when it resumes, short for a machine that changes. */
-const STEP_MICROS = 30_000;
-const WARM_UPS = 3;
-const QUADS = 3;
-const MIN_JOBS = 30;
+/** Processor time of a step, and the number of steps: short and many, so that some are undisturbed on a busy machine. */
+const STEPS = { micros: 2_000, quads: 60 };
+/** A drain also resumes the worker, which takes some 2 ms. */
+const DRAIN_STEPS = { micros: 5_000, quads: 30 };
+const WARM_UPS = 12;
+const MIN_JOBS = 20;
 const MAX_JOBS = 5_000;
-const PROFILED_STEPS = 10;
+const COUNTED_JOBS = 1_000;
+const PROFILED_STEPS = 30;
 /** The cases of a comparison in two minutes. */
 const SHORT = "push$|take and settle$|drain$";
 
@@ -95,27 +98,26 @@ async function measureRound(open: readonly Comparison[], store: Stores, round: n
 /** Measures one case in one round. */
 async function measure(one: Comparison, pair: Pair, round: number): Promise<void> {
   const step = (side: Side, jobs: number, meter = "time") => pair[side].measure({ name: one.name, jobs, meter });
+  const { micros: stepMicros, quads } = one.name.startsWith("drain") ? DRAIN_STEPS : STEPS;
   let jobs = MIN_JOBS;
   for (let i = 0; i < WARM_UPS; i++) {
     const { time } = await step("before", jobs);
     await step("after", jobs);
-    jobs = Math.round(Math.max(MIN_JOBS, Math.min(MAX_JOBS, 4 * jobs, jobs * STEP_MICROS / time!)));
+    jobs = Math.round(Math.max(MIN_JOBS, Math.min(MAX_JOBS, 4 * jobs, jobs * stepMicros / time!)));
   }
-  const ratios: number[] = [];
-  for (let quad = 0; quad < QUADS; quad++) {
-    const micros = { before: 0, after: 0 };
+  const costs: Record<Side, number[]> = { before: [], after: [] };
+  for (let quad = 0; quad < quads; quad++) {
     const [outer, inner] = inTurn(quad + round);
-    for (const side of [outer, inner, inner, outer]) micros[side] += (await step(side, jobs)).time!;
-    for (const side of SIDES) one.micros[side].push(micros[side] / (2 * jobs));
-    ratios.push(micros.after / micros.before);
+    for (const side of [outer, inner, inner, outer]) costs[side].push((await step(side, jobs)).time! / jobs);
   }
-  one.ratios.push(ratios);
+  for (const side of SIDES) one.micros[side].push(undisturbed(costs[side]));
+  one.ratios.push(one.micros.after.at(-1)! / one.micros.before.at(-1)!);
   // The inspector discards compiled code: it comes last.
   for (const side of round < MIN_ROUNDS ? inTurn(round) : []) {
-    const counts = await step(side, jobs, "counts");
-    const rooms = perJob(await step(side, jobs, "calls"), jobs);
+    const counts = perJob(await step(side, COUNTED_JOBS, "counts"), COUNTED_JOBS);
+    const rooms = perJob(await step(side, COUNTED_JOBS, "calls"), COUNTED_JOBS);
     const calls = Object.values(rooms).reduce((sum, value) => sum + value, 0);
-    one.counts[side].push({ ...perJob(counts, jobs), calls });
+    one.counts[side].push({ ...counts, calls });
     one.calls[side] = rooms;
   }
   const isDecided = !one.needsRound && one.isSlower;
