@@ -156,6 +156,8 @@ export class Explorer implements AsyncDisposable {
   readonly #clients: readonly [held: Client, second: Client, third: Client];
   readonly #clock: Clock & { at: number };
   readonly #world: World;
+  /** The latest verbs. */
+  #latest: readonly string[] = [];
   #runs = 0;
 
   private constructor(
@@ -209,7 +211,7 @@ export class Explorer implements AsyncDisposable {
 
   /** Runs verbs one after the other. @param order their positions: a verb may run twice */
   async serial(names: readonly string[], order: readonly number[] = names.map((_, i) => i)): Promise<Outcome> {
-    await this.#restore();
+    await this.#restore(names);
     const results: string[] = [];
     for (const i of order) {
       results[i] = await resultOf(VERBS[names[i]!]!.run(this.#store(1), this.#world), this.#world.now);
@@ -219,7 +221,7 @@ export class Explorer implements AsyncDisposable {
 
   /** Returns the statements of a verb, the tables that it reads, and those that it writes: a transaction has locks of them. */
   async touched(name: string): Promise<Touched> {
-    await this.#restore();
+    await this.#restore([name]);
     const reads = new Set<string>();
     const writes = new Set<string>();
     const transactions: (readonly Sent[])[] = [];
@@ -234,7 +236,7 @@ export class Explorer implements AsyncDisposable {
   /** Runs the second verb while the first one has stopped. Returns undefined if the first doesn't come to that point. */
   async interleave(first: string, second: string, point: Point): Promise<Interleaved | undefined> {
     const { now } = this.#world;
-    await this.#restore();
+    await this.#restore([first, second]);
     const gate = new Gate(point.before === "statement" ? point.number : undefined);
     await this.#sql.unsafe(
       `SELECT setval('explorer.point', ${-1 - (point.before === "write" ? point.number : 900_000)})`,
@@ -281,7 +283,7 @@ export class Explorer implements AsyncDisposable {
 
   /** Stops the first two of three verbs before one of their statements, runs the third, then continues the second, then the first. */
   async three(names: readonly [string, string, string], stops: readonly [number, number]): Promise<Outcome> {
-    await this.#restore();
+    await this.#restore(names);
     await this.#sql.unsafe("SELECT setval('explorer.point', -900000)");
     const gates = [new Gate(stops[0]), new Gate(stops[1]), new Gate()];
     const arrivals = gates.map(({ arrived }) => observed(arrived));
@@ -318,8 +320,13 @@ export class Explorer implements AsyncDisposable {
     return storeOn(gated(this.#clients[client], gate ?? new Gate(), onEnd), { access: "all" }, options);
   }
 
-  async #restore(): Promise<void> {
-    await this.#sql.unsafe("SELECT explorer.restore()", [], { prepare: true });
+  async #restore(next: readonly string[]): Promise<void> {
+    try {
+      await this.#sql.unsafe("SELECT explorer.restore()", [], { prepare: true });
+    } catch (error) {
+      throw new Error(`A verb continues after its end: ${this.#latest.join(", ")}`, { cause: error });
+    }
+    this.#latest = next;
     if (++this.#runs % 200 === 0) await this.#sql.unsafe("VACUUM");
   }
 

@@ -58,10 +58,10 @@ export class Independence {
 
   /** Returns whether one of them writes a table that the other one reads or writes. */
   async #shareTable(...names: readonly [string, string]): Promise<boolean> {
-    const [one, other] = await Promise.all(
-      names.map((name) => this.#tables.get(name) ?? this.#explorer.touched(name)),
-    );
-    this.#tables.set(names[0], one!).set(names[1], other!);
+    for (const name of names) {
+      if (!this.#tables.has(name)) this.#tables.set(name, await this.#explorer.touched(name));
+    }
+    const [one, other] = names.map((name) => this.#tables.get(name)!);
     const meets = (a: Touched, b: Touched) => [...a.writes].some((table) => b.writes.has(table) || b.reads.has(table));
     return meets(one!, other!) || meets(other!, one!);
   }
