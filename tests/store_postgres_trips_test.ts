@@ -53,7 +53,7 @@ const TRIPS: Readonly<Record<string, number>> = {
   "streams.read": 4,
   "batches.create": 5,
   "batches.read": 1,
-  "batches.close": 5,
+  "batches.close": 6,
   "batches.admit": 5,
   "batches.count": 4,
   "batches.correct": 4,
