@@ -63,6 +63,7 @@ const TRIPS: Readonly<Record<string, number>> = {
   "results.read": 2,
   "classes.declare": 4,
   "classes.read": 1,
+  "classes.declarations": 1,
   "webhooks.declare": 4,
   "webhooks.read": 1,
   "events.keep": 12,

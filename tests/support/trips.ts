@@ -202,6 +202,7 @@ export const USUAL_CASES: Readonly<Record<string, Given>> = {
   },
   "classes.declare": (store) => () => store.classes.declare([{ name: "A", options: "{}" }]),
   "classes.read": (store) => () => store.classes.read(),
+  "classes.declarations": (store) => () => store.classes.declarations(),
   "webhooks.declare": (store) => () => store.webhooks.declare([{ name: "a", on: ["dead"] }]),
   "webhooks.read": (store) => () => store.webhooks.read(),
   "events.keep": (store) => () => store.events.keep(HOUR_MS),

@@ -717,7 +717,7 @@ CREATE OR REPLACE FUNCTION wait_for(ahead bigint, topics text[], floors bigint[]
 BEGIN
   DELETE FROM waiting WHERE until < now_ms(0) - for_ms AND waiter <> who;
   INSERT INTO waiting (topic, waiter, until, due)
-    -- Who waits for jobs aside also waits for their queues.
+    -- The session that waits for jobs aside also waits for their queues.
     SELECT topic, who, now_ms(0) + for_ms, CASE topic WHEN 'due' THEN known_due END FROM unnest(topics) AS topic
       WHERE topic NOT LIKE 'aside:%'
     ON CONFLICT (topic, waiter) DO UPDATE SET until = excluded.until, due = excluded.due;

@@ -3,7 +3,7 @@
 -- The functions that an application calls set what its session may have set otherwise, and what a body depends on: the meaning of
 -- literals, and the texts of times and numbers.
 
--- Returns JSON text in which U+10FFFE is escaped: stored texts use it for an escape of their own (`values.ts`).
+-- Returns JSON text in which U+10FFFE is escaped: stored texts use it for another escape (`values.ts`).
 CREATE OR REPLACE FUNCTION escaped(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT replace(value, chr(1114110), E'\\udbff\\udffe') $$;
 

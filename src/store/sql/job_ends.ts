@@ -84,7 +84,7 @@ export class JobEnds {
   }
 
   /** Ends a job as its worker reports, which knows what the job holds: its payload isn't read. `bury` leaves it to be dead. */
-  *noteOutcome(job: number, outcome: Outcome, now: number): Body<void> {
+  *noteOutcome(job: number, outcome: Outcome): Body<void> {
     const { kind, jid, unlock, occurrence, batch, parent, steps, record, follow, event } = outcome;
     if (kind === "ack" || kind === "discard" || kind === "bury") this.#noteEvent(event ?? DEFAULT_ENDS[kind], job);
     if (batch !== undefined) this.batches.noteMember(batch);

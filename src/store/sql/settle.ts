@@ -50,7 +50,7 @@ export function* settle(
     if (outcome.kind === "release") yield* release(engine, outcome, token.job);
     else if (outcome.kind === "aside") yield* asides.put(token.job, outcome.class);
     else if (outcome.kind !== "ack" && outcome.kind !== "discard") moves.add(outcome, token.job, now);
-    yield* ends.noteOutcome(token.job, outcome, now);
+    yield* ends.noteOutcome(token.job, outcome);
     if (outcome.kind === "retry" || !runsAgain(outcome)) finished++;
     if (outcome.kind === "retry" || outcome.kind === "bury" || outcome.kind === "discard") failed++;
     if (outcome.kind === "bury") buried++;
