@@ -40,6 +40,7 @@ const CASES: Readonly<Record<string, readonly [first: string, second: string]>> 
   "a stream that has ended gets no chunks": ["append", "ack a stream"],
   "a job that has ended leaves no steps": ["ack a parent", "remember of a parent"],
   "a job that is deleted while a push replaces it doesn't deadlock": ["delete unique", "push replacing"],
+  "an edit leaves a job that another edit has moved to another set": ["requeue a sleeper", "kill a sleeper"],
   "a job that starts while a push replaces it doesn't deadlock": ["push replacing until start", "take unique"],
 };
 

@@ -5,7 +5,7 @@
  */
 import { COUNTED_FIELD, countedAs, countedIn } from "../../job/batch.ts";
 import { uncounted } from "../../job/payload_edits.ts";
-import type { Cancellation, Edit, PlaceSelection } from "../port/entries.ts";
+import type { Cancellation, Edit, PlaceSelection, SetName } from "../port/entries.ts";
 import { ByteBudget } from "../port/batch_bytes.ts";
 import { STEPS_FIELD } from "../../job/step.ts";
 import { type Body, type Engine, lock } from "./body.ts";
@@ -160,7 +160,8 @@ function* applyTo(engine: Engine, row: EntryRow, { edit, now, queue, ends }: Row
 }
 
 /** Removes a job from its place. The caller puts it in another one, or deletes it. Returns false if it has left it. */
-export function* takeOut(engine: Engine, { queue, id }: EntryRow): Body<boolean> {
-  if (queue === null) return yield* jobRows.removeFromSet(id);
+export function* takeOut(engine: Engine, { queue, id, place }: EntryRow): Body<boolean> {
+  // Another edit may have moved it to another set.
+  if (queue === null) return yield* jobRows.removeFromSet(id, place as SetName);
   return yield* queues.remove(engine, queue, id);
 }

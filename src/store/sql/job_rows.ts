@@ -67,6 +67,9 @@ export function* addAllTo(
 }
 
 /** Removes a job from its set. The caller puts it in another place, or deletes it. Returns false if it isn't in one. */
-export function* removeFromSet(job: number): Body<boolean> {
-  return (yield query("DELETE FROM member WHERE job = ?1 RETURNING 1", [job])).length > 0;
+export function* removeFromSet(job: number, place?: SetName): Body<boolean> {
+  const [text, values]: [string, (string | number)[]] = place === undefined
+    ? ["DELETE FROM member WHERE job = ?1 RETURNING 1", [job]]
+    : ["DELETE FROM member WHERE job = ?1 AND place = ?2 RETURNING 1", [job, place]];
+  return (yield query(text, values)).length > 0;
 }
