@@ -87,7 +87,7 @@ Deno.test("the workflow names targets of the Makefile, and pins its actions by c
   const targets = [...makefile.matchAll(/^([a-z-]+):(?!=)/gm)].map(([, target]) => target!);
   const made = (job: string) =>
     jobs[job]!.steps.flatMap(({ run = "" }) => [...run.matchAll(/\bmake ([a-z-]+)/g)].map(([, target]) => target!));
-  assertEquals([made("test"), made("release")], [["test", "test-long"], ["release"]]);
+  assertEquals([made("test"), made("release")], [["test", "test-long", "bench-guard"], ["release"]]);
   assertEquals(Object.keys(jobs).flatMap(made).filter((target) => !targets.includes(target)), []);
   // Variables of the environment reach the Makefile.
   assert(makefile.includes("$(TARGETS)"));
