@@ -59,7 +59,7 @@ setup: ## Get everything that a run of the tests downloads: after it, no target 
 test: ## Run the tests, check included (FILTER=cron: files with that in their path, or else in tests' titles; CHANGED=main: what a change can break)
 	@$(TESTRUN) $(if $(FILTER),--filter '$(FILTER)') $(if $(CHANGED),--changed '$(CHANGED)') $(if $(SLOWEST),--slowest $(SLOWEST))
 
-test-long: ## Run the other tests: what is long by nature, and what repeats on Redis (SLOWEST=20)
+test-long: ## Run the other tests: what is long by nature, and what repeats on Redis (SLOWEST=20; WHOLE=1 for all pairs of verbs and databases)
 	@$(TESTRUN) --long $(if $(SLOWEST),--slowest $(SLOWEST))
 
 budget: ## Run both, and store the processor time of each file as the budget that a run with CI set keeps to

@@ -1,5 +1,5 @@
 /**
- * The contract of a store in PostgreSQL databases of other people, without the themes with thousands of jobs.
+ * The contract of a store in PostgreSQL databases of other people: with `WHOLE=1` all but the themes with thousands of jobs, else some themes.
  *
  * @module
  */
@@ -8,6 +8,9 @@ import { foreignDatabases } from "./support/foreign_databases.ts";
 import { startPooler } from "./support/pgbouncer.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { emptyPostgresStores } from "./support/postgres_stores.ts";
+import { IS_WHOLE } from "./support/whole.ts";
+
+const SOME_THEMES = ["take", "unique", "rescue"];
 
 const postgres = await startPostgres({ config: { wal_level: "logical" } });
 const closes: (() => Promise<void>)[] = [];
@@ -26,5 +29,5 @@ const databases = {
 for (const [what, surroundings] of Object.entries(databases)) {
   const { open, close } = emptyPostgresStores(postgres, { keepsConnections: true, ...surroundings });
   closes.push(close);
-  storeContract(what, open, THEMES.filter((theme) => !LARGE_THEMES.includes(theme)));
+  storeContract(what, open, IS_WHOLE ? THEMES.filter((theme) => !LARGE_THEMES.includes(theme)) : SOME_THEMES);
 }

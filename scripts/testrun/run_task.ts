@@ -5,6 +5,7 @@
  */
 import { constants } from "node:os";
 import { join } from "node:path";
+import { IS_WHOLE } from "../../tests/support/whole.ts";
 import type { Task } from "./plan.ts";
 import { missingIn, parseReport, type TestResult } from "./results.ts";
 
@@ -37,7 +38,7 @@ export interface TaskContext {
 }
 
 /** The longest a task may take. A test that waits forever must not hold up the others. */
-const TASK_TIMEOUT_MS = 10 * 60_000;
+const TASK_TIMEOUT_MS = (IS_WHOLE ? 120 : 10) * 60_000;
 
 /** Runs a task. Doesn't reject if the task fails. */
 export async function runTask(task: Task, { root, folder, env, prefix, signal }: TaskContext): Promise<TaskResult> {
