@@ -41,7 +41,9 @@ const act = async (ctx, how, file) => {
   if (how === "interrupted") return Listen(ctx, file).then(() => ctx.throwIfAborted());
   if (how === "listen") return Listen(ctx, file);
   if (how === "deaf") return released;
-  throw Object.assign(new Error("no"), { name: how, delayMs: 3_600_000 });
+  if (how === "Snooze") ctx.snooze("1h");
+  if (how === "Kill") ctx.kill("no");
+  throw Object.assign(new Error("no"), { name: how });
 };
 export const Loud = (...args) => act(...args);
 Loud.options = { retry: 5 };

@@ -124,13 +124,15 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     call("jobs:cron:done:w", '0 8 10 1000 1000 1 e 1 "" inf "" remove "" "" "" "" 0 0 0 0', CRON),
   ],
   declareClasses: [
-    call("jobs:classes", "0 1000 1 A {}", [
+    call("jobs:classes", `0 1000 "" 1 A {}`, [
       `HSET jobs:classes B {"declared_at":1,"options":{}}`,
     ]),
+    call("jobs:classes", `0 1000 ${WORKER} 1 A {}`, []),
   ],
+  declareWebhooks: [call("", `0 ${WORKER} 1 a {}`, [])],
   deregister: [
-    call(LEASES, WORKER, [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
-    call(LEASES, WORKER, [...GROUPS, ...LEASED, ...CANCELLED], [
+    call(LEASES, `0 ${WORKER}`, [...GROUPS, ...LEASED], ['"j1"', '"j2"']),
+    call(LEASES, `0 ${WORKER}`, [...GROUPS, ...LEASED, ...CANCELLED], [
       '"j1"',
       '"j2"',
     ]),
@@ -324,6 +326,21 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       ],
     ),
   ],
+  returnAsides: [
+    call(
+      "",
+      "10",
+      [
+        "SADD jobs:asides default",
+        "ZADD jobs:groups:aside:default 0 |@A",
+        `LPUSH queue:default||@A ${payload("j20")}`,
+        "SADD queues default",
+        "SADD processes s",
+        `HSET s info {"queues":["default"]} beat 1`,
+      ],
+      ['"j20"'],
+    ),
+  ],
   send: [
     call("", `0 ${WORKER} {} TSTP ""`, LEASED),
     call("", `0 s {} TSTP ""`, ["SADD processes s", "HSET s beat 1"]),
@@ -334,9 +351,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
       LEASES,
       `0 10 100000 10 8 2 ${TOKEN} u j1 ${TOKEN} "" j1 1 ${TOKEN} j1 1000 {} 1 t3 j 1 ${TOKEN} j w succeeded "" "value":1 ` +
         `0 2 ${TOKEN} j1 "" t5 j 1 0 1 t5 "type":"dead" 1 1 1 b pending succeeded ` +
-        `5 ack 1 ${TOKEN} 0 0 release 1 ${GROUPED} 0 0 ` +
-        `retry 1 t2 1 1000 1 ${payload("j12", `,"on_duplicate":"replace"`)} ` +
-        `schedule 1 t3 1 1000 1 ${payload("j13")} dead 1 t5 0 1 ${payload("j15")}`,
+        `5 ack 1 ${TOKEN} 0 0 0 release 1 ${GROUPED} 0 0 0 ` +
+        `retry 1 t2 0 1 1000 1 ${payload("j12", `,"on_duplicate":"replace"`)} ` +
+        `schedule 1 t3 0 1 1000 1 ${payload("j13")} dead 1 t5 0 0 1 ${payload("j15")}`,
       [
         ...GROUPS,
         ...SLEEPING,
@@ -354,7 +371,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     call(
       LEASES,
-      `0 10 100000 10 8 0 0 0 0 0 0 0 0 0 1 release 1 ${GROUPED} 0 0`,
+      `0 10 100000 10 8 0 0 0 0 0 0 0 0 0 1 release 1 ${GROUPED} 0 0 0`,
       [...GROUPS, ...LEASED, ...CANCELLED],
       [
         '"j2"',
@@ -362,7 +379,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     call(
       LEASES,
-      `0 10 100000 10 8 0 0 0 0 1 ${TOKEN} f pending succeeded n {} 0 0 0 0 1 held·ack 1 ${TOKEN} 0 0`,
+      `0 10 100000 10 8 0 0 0 0 1 ${TOKEN} f pending succeeded n {} 0 0 0 0 1 held·ack 1 ${TOKEN} 0 0 0`,
       [
         ...FLOW,
         ...LEASED,
@@ -444,7 +461,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   take: [
     call(
       LEASES,
-      `0 ${WORKER} 0123456789abcdef 10 100000 1 0 2 other default`,
+      `0 ${WORKER} 0123456789abcdef 10 100000 1 "" 0 2 other default`,
       [
         ...GROUPS,
         ...LOCKED,
@@ -457,7 +474,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     call(
       LEASES,
-      `0 ${WORKER} 0123456789abcdef 1 100000 1 1 ${TOKEN.slice(11, 27)} 1 default`,
+      `0 ${WORKER} 0123456789abcdef 1 100000 1 "" 1 ${TOKEN.slice(11, 27)} 1 default`,
       [...GROUPS, ...LEASED, ...CANCELLED],
       ['"j1"', '"j2"'],
     ),

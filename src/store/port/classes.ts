@@ -15,9 +15,11 @@ export interface DeclaredClass {
 
 /** A declaration of a registered worker. */
 export interface Declaration {
+  /** Whether it is of a class's options or a webhook's subscription. */
   readonly kind: "class" | "webhook";
   /** The name of the class or the webhook. */
   readonly name: string;
+  /** The worker's ID. */
   readonly worker: string;
   /** The text of the options or the subscription. */
   readonly body: string;

@@ -238,7 +238,7 @@ function watch() {
     // Changes without a connection are unknown.
     open: () => {
       counts = "";
-      sample = undefined;
+      samples = [];
     },
   });
 }

@@ -86,6 +86,9 @@ end
 -- O(N) for N classes
 
 local call = redis.call
+-- Fail on a key of the wrong type before anything is written.
+call('HLEN', classes)
+call('HLEN', 'jobs:declared')
 
 for _, class in ipairs(declared) do
   local isNew = worker == '' or declareAs(now, worker, 'class ' .. class.name, 0, class.options)
