@@ -81,10 +81,17 @@ const LONG: Readonly<Record<string, string>> = {
   "tests/soak/": "minutes of load",
   "tests/chaos/": "kills, freezes and outages, which take their time",
   "tests/interop/": "Debian's Sidekiq next to ours",
+  "tests/binary/": "the executable, its packages and its image",
+  "tests/library/library_test.ts": "the library as a folder, in programs of its users",
   "tests/clients/worker_": "the conformance table of each language",
+  "tests/clients/rough_gateway_test.ts": "a gateway that fails in each way",
   "tests/cli/incidents_test.ts": "each staged incident lasts until it is noticed",
   "tests/simulation/simulation_test.ts": "hundreds of schedules",
-  "tests/store_postgres_foreign_long_test.ts": "the contract in each database of other people",
+  "tests/store_postgres_bloat_test.ts": "many dead rows",
+  "tests/store_postgres_failover_test.ts": "servers that take over",
+  "tests/store_postgres_foreign": "databases of other people",
+  "tests/store_postgres_lost_test.ts": "servers and replies that are lost",
+  "tests/store_postgres_silence_test.ts": "servers that don't reply",
   "tests/store_postgres_long_test.ts": "the themes of the contract with thousands of jobs",
   "tests/interleave/pairs_test.ts": "each pair of verbs is stopped at each statement",
 };
@@ -200,8 +207,8 @@ class Planner {
     titles: TitleFilter,
     variant = "",
   ): Promise<Task[]> {
-    // Hooks apply to all tests of their process.
-    const hooked = new Set(await this.containing(system, /Deno\.test\.beforeAll\(/));
+    // Hooks, and another store or command for all tests, apply to the whole process.
+    const hooked = new Set(await this.containing(system, /\b(beforeAll|benchOn|useCommand|useExecutable)\(/));
     const isSmall = (file: string) =>
       GROUPED.some((prefix) => file.startsWith(prefix)) && this.#seconds(file) < GROUP_SECONDS / 2 &&
       !hooked.has(file) &&

@@ -1,10 +1,8 @@
 /** A command that has changed something prints its result and exits with 0, whatever happens afterwards. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
-
-benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 const on = (bench: Bench, args: readonly string[], env: Record<string, string> = {}) =>
   jobs(args, { env: { JOBS_STORE: bench.url, ...env }, cwd: bench.folder });

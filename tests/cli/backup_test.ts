@@ -2,11 +2,9 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { openStore } from "../../src/store/open.ts";
 import { replaceBackup } from "../../src/store/sqlite/backup.ts";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs, temporaryFolder } from "../support/process.ts";
-
-benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 const on = (bench: Bench, ...args: string[]) => jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
 

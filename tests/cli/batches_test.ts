@@ -1,10 +1,8 @@
 /** `jobs batch` and `jobs flow`: open, add, close; what they say when something is wrong. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { workerRecord } from "../store_contract/jobs.ts";
-
-benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 function on(bench: Bench, args: readonly string[], stdin?: string) {
   return jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder, ...(stdin !== undefined && { stdin }) });
@@ -113,7 +111,7 @@ Deno.test("warns after a push of a flow, and says in show, why its nodes don't r
   ]);
   const { why } = JSON.parse((await on(bench, ["flow", "show", stdout.trim(), "--json"])).stdout);
   assertEquals(why, [
-    'No worker of queue "default" has a handler for Extract: it waits for one. Start one with jobs run handlers.js -q default.',
+    'No worker of queue "default" has a handler for Extract: it waits for one. host:1:aaaaaaaaaaaa takes its jobs and lacks it. Start one with jobs run handlers.js -q default.',
   ]);
   await on(bench, ["flow", "cancel", stdout.trim()]);
   const shown = (await on(bench, ["flow", "show", stdout.trim()])).stdout;

@@ -1,6 +1,6 @@
 /** The reasons why a job doesn't run: push and doctor report the same. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { register, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
@@ -9,8 +9,7 @@ import { createWeb } from "../../src/web/web.ts";
 import { Visitor } from "../web/site.ts";
 
 Deno.test("reports in push and doctor that a queue is paused, its workers are quiet, or a class has no handler", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const { store } = bench;
   const beat = (more: Parameters<typeof workerRecord>[1]) =>
     store.workers.heartbeat(
@@ -66,8 +65,7 @@ Deno.test("reports in push and doctor that a queue is paused, its workers are qu
 });
 
 Deno.test("doctor, workers and show name a job that blocks its worker, one that ignores its signal, and the longest of a queue that is behind", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const { store } = bench;
   const env = { JOBS_STORE: bench.url };
   const run = async (...args: string[]) => (await jobs(args, { env, cwd: bench.folder })).stdout;
@@ -103,8 +101,7 @@ Deno.test("doctor, workers and show name a job that blocks its worker, one that 
 });
 
 Deno.test("show, the API and the page say that a running job takes far longer than its class, and what helps", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const { store } = bench;
   const worker = await register(store);
   const jid = await bench.push("Report", []);
@@ -144,8 +141,7 @@ Deno.test("show, the API and the page say that a running job takes far longer th
 });
 
 Deno.test("reports a queue at its limit in doctor, as ok", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const { store } = bench;
   const queues = async () => {
     const { code, stdout } = await jobs(["doctor", "--measure", "0s", "--json"], {
@@ -171,8 +167,7 @@ Deno.test("reports a queue at its limit in doctor, as ok", async () => {
 for (const kind of ["SQLite", "Redis"] as const) {
   Deno.test(`show and the API name the class of a child that no worker performs, of the job that waits for it, on ${kind}`, async () => {
     await using redis = kind === "Redis" ? await startRedis() : undefined;
-    benchOn(redis ? () => redis.url : (folder) => `sqlite:${folder}/jobs.db`);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : (folder) => `sqlite:${folder}/jobs.db`);
     const module = `${bench.folder}/handlers.js`;
     await Deno.writeTextFile(module, 'export const Order = (ctx) => ctx.run("invoice", "Invoice", [7]);\n');
     await using worker = await bench.server([module, "-q", "default", "--web", "0"]);

@@ -1,7 +1,7 @@
 /** The findings of `jobs doctor`, and their cures. */
 import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { Child } from "../support/child.ts";
 import { mountDisk, requireMount } from "../support/small_disk.ts";
@@ -35,8 +35,7 @@ function one(found: readonly Finding[], text: string): Finding {
 }
 
 Deno.test("names jobs that nothing runs: paused, without a worker, without a handler, held by offline workers", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   await using server = await bench.server([], MORTAL);
   await bench.push("Hang", [bench.notes, "x"]);
   await bench.until(async () => (await bench.store.admin.stats()).running === 1);
@@ -95,8 +94,7 @@ Deno.test("names a paused cron entry with since when and by whom, as cron next a
 });
 
 Deno.test("checks files: a log that isn't writable, a store that others can read", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   await Deno.chmod(`${bench.folder}/jobs.db`, 0o644);
   const found = await findings(bench, [], { JOBS_LOG_FILE: `${bench.folder}/no/x.log` }, 1);
   assertStringIncludes(one(found, "isn't writable: no such folder").cure!, '"log.file"');
@@ -114,8 +112,7 @@ Deno.test("checks durability, eviction and clock of Redis", async () => {
     ] as const
   ) {
     await using redis = await startRedis({ config, ...options });
-    benchOn(() => redis.url);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(() => redis.url);
     const found = await findings(bench);
     for (const text of wanted) one(found, text);
     assertEquals(one(found, "Redis 7").state, "aof" in options ? "ok" : "warning");
@@ -131,8 +128,7 @@ Deno.test("checks durability, eviction and clock of Redis", async () => {
 
 Deno.test("reports an unknown durability of a managed Redis, and all other findings", async () => {
   await using redis = await startRedis({ renamed: ["CONFIG", "INFO", "CLIENT"] });
-  benchOn(() => redis.url);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(() => redis.url);
   await bench.push("Wait", [bench.notes]);
   const found = await findings(bench);
   assertEquals(one(found, "durability unknown").state, "ok");
@@ -142,24 +138,21 @@ Deno.test("reports an unknown durability of a managed Redis, and all other findi
 Deno.test("recommends min-replicas-to-write where Sentinel may fail over", async () => {
   const recommendation = "its min-replicas-to-write is 0";
   await using group = await startRedisGroup();
-  benchOn(() => group.url);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(() => group.url);
   assertStringIncludes(one(await findings(bench), recommendation).cure!, "pushes then wait while no replica follows");
   await group.servers[0]!.cli("CONFIG", "SET", "min-replicas-to-write", "1");
   assertEquals((await findings(bench)).some(({ message }) => message.includes(recommendation)), false);
 });
 
 Deno.test("prints durations with units, and findings in full", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const { stdout } = await jobs(["doctor", "--settings"], { cwd: bench.folder, env: { JOBS_STORE: bench.url } });
   assertMatch(stdout, /^retention\.deadAge +180d +default$/m);
   assertStringIncludes(stdout, "→ jobs run handlers.js");
 });
 
 Deno.test("prints what is known before it has measured the store", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const [program, ...first] = jobsCommand();
   const args = [...first, "doctor", "--measure", "20s", "--store", bench.url];
   const child = new Deno.Command(program!, { args, cwd: bench.folder, stdout: "piped" }).spawn();
@@ -173,8 +166,7 @@ Deno.test("prints what is known before it has measured the store", async () => {
 });
 
 Deno.test("measures for the time that --measure gives", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const found = await findings(bench, ["--measure", "0s"]);
   assertMatch(found.at(-1)!.message, /^1 write in /);
   for (const time of ["21s", "x"]) {
@@ -184,8 +176,7 @@ Deno.test("measures for the time that --measure gives", async () => {
 });
 
 Deno.test("reports a store that can't be opened with a cure", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const found = await findings(bench, ["--store", "redis://127.0.0.1:1"], {}, 1);
   assertEquals(one(found, "cannot be reached").state, "failed");
   // Its workers aren't known.
@@ -193,8 +184,7 @@ Deno.test("reports a store that can't be opened with a cure", async () => {
 });
 
 Deno.test("the cure for a store of a newer version is that version, not a permission", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   await bench.store[Symbol.asyncDispose]();
   using database = new DatabaseSync(`${bench.folder}/jobs.db`);
   database.exec("PRAGMA user_version = 99");
@@ -203,8 +193,7 @@ Deno.test("the cure for a store of a newer version is that version, not a permis
 });
 
 Deno.test("warns of a misspelled option of a handler, in doctor and in a worker", async () => {
-  benchOn((folder) => `sqlite:${folder}/jobs.db`);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open((folder) => `sqlite:${folder}/jobs.db`);
   const handlers = `${bench.folder}/mail.js`;
   await Deno.writeTextFile(handlers, "export function Mail() {}\nMail.options = { retrys: 3, tenant: 'acme' };\n");
   const wanted = 'Option "retrys" of class Mail: did you mean "retry"? it is written unchanged into each payload';

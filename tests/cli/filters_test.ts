@@ -1,7 +1,7 @@
 /** Filters of `list`, `find`, `retry`, `kill`, `cancel`, `delete` and `move`; `jobs errors`. On both stores. */
 import { readEvents } from "../../src/store/admin/audit.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { keepRecord } from "../support/records.ts";
@@ -30,8 +30,7 @@ async function bury(bench: Bench, name: string, message: string, count: number, 
 for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] as const) {
   Deno.test(`acts on the matching jobs, and on no others (${name})`, async () => {
     await using redis = await openRedis?.();
-    benchOn(redis ? () => redis.url : sqlite);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : sqlite);
     await bury(bench, "Import", "No such account: 1", 3);
     await bury(bench, "ImportRow", "No such account: 2", 2);
     await bury(bench, "ReImport", "Timeout after 5 s", 2, "low");
@@ -83,8 +82,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 
   Deno.test(`pages through the matching jobs without repeating or skipping one (${name})`, async () => {
     await using redis = await openRedis?.();
-    benchOn(redis ? () => redis.url : sqlite);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : sqlite);
     for (const queue of ["a", "b", "c"]) {
       const requests = Array.from(
         { length: 400 },
@@ -108,8 +106,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 
   Deno.test(`finds jobs by filter, finished ones included (${name})`, async () => {
     await using redis = await openRedis?.();
-    benchOn(redis ? () => redis.url : sqlite);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : sqlite);
     await bury(bench, "Import", "No such account: 1", 1);
     await bench.push("Import", ["x"], { in: "1h", tags: ["day"] });
     const body = { jid: "e1", class: "Import", queue: "q", state: "failed", endedAt: Date.now() };
@@ -148,8 +145,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 }
 
 Deno.test("a filter and clear act on one group of a queue", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   for (const [n, group] of ["acme", "acme", "bob", undefined].entries()) {
     await bench.push(`Export${n}`, [n], { queue: "exports", ...(group !== undefined && { group }) });
   }
@@ -167,8 +163,7 @@ Deno.test("a filter and clear act on one group of a queue", async () => {
 });
 
 Deno.test("rejects filters that would have no effect", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const jid = await bench.push("A", []);
   const cases: [args: string[], message: RegExp][] = [
     [["delete", jid, "--class", "B"], /^jobs: Filters need --all STATE/],
@@ -197,8 +192,7 @@ Deno.test("rejects filters that would have no effect", async () => {
 });
 
 Deno.test("states why a job can't be changed, and changes the others", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const queued = await bench.push("A", []);
   const later = await bench.push("A", [], { in: "1h" });
   const { code, stdout, stderr } = await on(bench, "retry", queued, later, "gone");
@@ -207,8 +201,7 @@ Deno.test("states why a job can't be changed, and changes the others", async () 
 });
 
 Deno.test("find says whether there is more of a kind: stored jobs, nodes that wait, finished jobs", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   for (const n of [1, 2]) await bench.push("Stored", [n]);
   const waits = { job: ["Waits", []], after: "a" } as const;
   await bench.client.flow("f", { a: { job: ["Root", []] }, b: waits, c: waits });

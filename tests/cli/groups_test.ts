@@ -1,6 +1,6 @@
 /** Groups and priorities at the command line: in bulk files, and in `jobs show`. On both stores. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { register, takeUpTo } from "../store_contract/jobs.ts";
@@ -24,8 +24,7 @@ const A_PATH = "expected a path into the arguments such as args[0] or args[0].cu
 for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] as const) {
   Deno.test(`lines of a bulk file go to their group or priority, and invalid ones are named (${name})`, async () => {
     await using redis = await openRedis?.();
-    benchOn(redis ? () => redis.url : sqlite);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : sqlite);
     const lines = [
       '{"class":"Mail","args":["x"],"group":"acme"}',
       '{"class":"Mail","args":[{"shop":7}],"group":"args[0].shop"}',
@@ -57,8 +56,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 
   Deno.test(`the group of the command line or of the class holds for the lines of a bulk file (${name})`, async () => {
     await using redis = await openRedis?.();
-    benchOn(redis ? () => redis.url : sqlite);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : sqlite);
     const pushed = await on(bench, ["push", "Mail", "--bulk", "-", "--group", "args[0]"], '["acme"]\n["bob"]\n[]\n');
     assertMatch(pushed.stderr, /^jobs: line 3 is invalid: group \(args\[0\]\) is undefined; /m);
     assertEquals(await sizes(bench), { acme: 1, bob: 1, "-": 0 });
@@ -72,8 +70,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 
   Deno.test(`jobs show has a job's position in its group, and that the group is full (${name})`, async () => {
     await using redis = await openRedis?.();
-    benchOn(redis ? () => redis.url : sqlite);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : sqlite);
     const push = (group: string) => bench.push("Export", [], { group });
     const [first, , , third] = [await push("acme"), await push("bob"), await push("acme"), await push("acme")];
     const show = async (jid: string) => (await on(bench, ["show", jid])).stdout;
@@ -92,8 +89,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 }
 
 Deno.test("jobs list groups rejects the filters of jobs, and its cursor can be pasted into a shell", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   for (const group of ["a b", "c"]) await bench.push("Export", [], { group });
   for (const flags of [["--group", "c"], ["-q", "other"], ["--class", "X"], ["--reverse"]]) {
     const { code, stderr } = await on(bench, ["list", "groups", "default", ...flags]);

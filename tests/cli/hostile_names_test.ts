@@ -2,10 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { CONTROLS } from "../../src/log/control_characters.ts";
 import { workerRecord } from "../store_contract/jobs.ts";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
-
-benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 /** A title of the terminal, a return to the start of the line, a reversed text, and an eight-bit CSI. */
 const NAME = "a\x1b]0;x\x07\rb\u202ec\u009b31m";

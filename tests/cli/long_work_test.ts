@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import { actInSteps } from "../../src/cli/shared/bulk_edit.ts";
 import { editJobs } from "../../src/operator/actions/jobs.ts";
 import { StoreError } from "../../src/store/port/errors.ts";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { until } from "../support/eventually.ts";
 import { jobs } from "../support/process.ts";
@@ -66,9 +66,7 @@ async function sizes(store: Store): Promise<Record<string, number>> {
 for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] as const) {
   Deno.test(`clear deletes the queued jobs of one queue only (${name})`, async () => {
     await using redis = await openRedis?.();
-    benchOn(() => redis?.url ?? "");
-    if (!redis) benchOn(sqlite);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : sqlite);
     await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 2_500 }, (_, i) => [i]) });
     await bench.push("A", [], { queue: "high" });
     await bench.push("A", [], { queue: "low", in: "1h" });
@@ -92,8 +90,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 
   Deno.test(`find searches every state, finished jobs included (${name})`, async () => {
     await using redis = await openRedis?.();
-    benchOn(redis ? () => redis.url : sqlite);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(redis ? () => redis.url : sqlite);
     const queued = await bench.push("Invoice", [{ customer: "Müller" }]);
     const scheduled = await bench.push("Invoice", ["müller"], { in: "1h" });
     await bench.push("Invoice", ["other"]);
@@ -120,8 +117,7 @@ for (const [name, openRedis] of [["SQLite", undefined], ["Redis", startRedis]] a
 }
 
 Deno.test("clear asks on a terminal, and changes nothing unless the answer is yes", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   await bench.push("A", [], { queue: "low" });
   assertStringIncludes(await inTerminal(bench, ["clear", "low"], "n\n"), "Declined: nothing changed");
   assertEquals(await sizes(bench.store), { low: 1 });
@@ -130,8 +126,7 @@ Deno.test("clear asks on a terminal, and changes nothing unless the answer is ye
 });
 
 Deno.test("delete, kill and cancel --all ask with the count; without a terminal, they require --yes", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
   for (const [command, asked] of [["delete", "Delete"], ["kill", "Kill"], ["cancel", "Cancel"]] as const) {
     const { code, stdout, stderr } = await on(bench, [command, "--all", "queued", "-q", "low"], "");
@@ -155,8 +150,7 @@ Deno.test("delete, kill and cancel --all ask with the count; without a terminal,
 });
 
 Deno.test("on a terminal, delete, cancel and signal ask about a single job, with what is lost; in scripts they don't", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   for (const [jid, key] of [["o1", "order:1"], ["o2", "order:2"], ["o3", "order:3"]] as const) {
     await asleep(bench.store, { jid, key });
   }
@@ -178,8 +172,7 @@ Deno.test("on a terminal, delete, cancel and signal ask about a single job, with
 });
 
 Deno.test("kill --all shows the limit of the dead set, before and after", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 50 }, (_, i) => [i]) });
   const env = { JOBS_STORE: bench.url, JOBS_RETENTION_DEAD_JOBS: "20" };
   const asked = await jobs(["kill", "--all", "queued", "-q", "low"], { env });
@@ -195,8 +188,7 @@ Deno.test("kill --all shows the limit of the dead set, before and after", async 
 });
 
 Deno.test("--all acts on the jobs that exist at its start, not on later ones", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   for (let i = 0; i < 3; i++) await bench.push("A", [i]);
   let late = 0;
   const place = { in: "queue", queue: "default" } as const;
@@ -213,8 +205,7 @@ Deno.test("--all acts on the jobs that exist at its start, not on later ones", a
 });
 
 Deno.test("cancel --all removes waiting jobs, and aborts running ones", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   await bench.client.pushBulk({ class: "A", queue: "low", args: Array.from({ length: 1_200 }, (_, i) => [i]) });
   const kept = await bench.push("A", [], { queue: "high" });
   assertEquals(
@@ -228,8 +219,7 @@ Deno.test("cancel --all removes waiting jobs, and aborts running ones", async ()
 
 Deno.test("cancel --all leaves a record of each job, and reads the queue once", async () => {
   await using redis = await startRedis();
-  benchOn(() => redis.url);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(() => redis.url);
   const args = Array.from({ length: 2_000 }, (_, i) => [i]);
   await bench.client.pushBulk({ class: "A", queue: "low", args });
   const last = await bench.push("A", [], { queue: "low" });
@@ -246,8 +236,7 @@ Deno.test("cancel --all leaves a record of each job, and reads the queue once", 
 });
 
 Deno.test("cancel --all finds a job that moves meanwhile", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const [moved] = [await bench.push("A", []), await bench.push("A", [])];
   const { jobs: part } = bench.store;
   const busy = interceptStore(bench.store, async ({ verb, pass }) => {
@@ -264,8 +253,7 @@ Deno.test("cancel --all finds a job that moves meanwhile", async () => {
 
 Deno.test("finds several jids at once, whatever characters they contain", async () => {
   await using redis = await startRedis();
-  benchOn(() => redis.url);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(() => redis.url);
   const jids = ["__proto__", "constructor", "a", "b", "c", "d"];
   for (const jid of jids) {
     await redis.cli("LPUSH", "queue:default", JSON.stringify({ class: "A", args: [], jid, queue: "default" }));
@@ -290,8 +278,7 @@ Deno.test("finds several jids at once, whatever characters they contain", async 
 });
 
 Deno.test("records the progress in the audit log if the store fails during the command", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   for (let i = 0; i < 3; i++) await bench.push("A", [i]);
   let steps = 0;
   const failing = interceptStore(bench.store, ({ verb, args, pass }) => {
@@ -307,8 +294,7 @@ Deno.test("records the progress in the audit log if the store fails during the c
 });
 
 Deno.test("a bulk push names rejected lines and stores the others", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const lines = Array.from({ length: 60 }, (_, i) => i % 2 === 0 ? `[${i}]` : `{ "class": "A", "args": ${i} }`);
   const { code, stdout, stderr } = await on(bench, ["push", "A", "--bulk", "-"], lines.join("\n"));
   assertEquals([code, stdout.trim().split("\n").length], [1, 30]);
@@ -319,8 +305,7 @@ Deno.test("a bulk push names rejected lines and stores the others", async () => 
 });
 
 Deno.test("Ctrl-C in a bulk push: printed jids are stored, and the message names the first line that isn't", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const [program, ...first] = jobsCommand();
   const child = new Deno.Command(program, {
     args: [...first, "push", "A", "--bulk", "-"],
@@ -348,8 +333,7 @@ Deno.test("Ctrl-C in a bulk push: printed jids are stored, and the message names
 });
 
 Deno.test("Ctrl-C in a deletion: the message has the number of deleted jobs", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const total = 60_000;
   await bench.client.pushBulk({ class: "A", args: Array.from({ length: total }, (_, i) => [i]) });
   // Each batch takes a tenth of a second, so that the signal arrives before the last one.
@@ -381,8 +365,7 @@ Deno.test("a search draws its progress, and Ctrl-C ends it: the jobs found until
   await using proxy = await TcpProxy.start(Number(new URL(redis.url).port));
   const address = new URL(redis.url);
   address.port = String(proxy.port);
-  benchOn(() => address.href);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(() => address.href);
   // Scheduled jobs are searched first.
   const soon = await bench.push("Invoice", ["94086"], { in: "1h" });
   await bench.client.pushBulk({ class: "Mail", args: Array.from({ length: 30_000 }, (_, i) => [`94086-${i}`]) });
@@ -418,8 +401,7 @@ Deno.test("a search draws its progress, and Ctrl-C ends it: the jobs found until
 });
 
 Deno.test("Ctrl-C in a list: the cursor continues after the last printed job", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const total = 20_000;
   await bench.client.pushBulk({ class: "A", args: Array.from({ length: total }, (_, i) => [`arg-${i}`]) });
   const [program, ...first] = jobsCommand();
@@ -449,8 +431,7 @@ Deno.test("Ctrl-C in a list: the cursor continues after the last printed job", a
 });
 
 Deno.test("long work draws its progress on a terminal, and nothing elsewhere", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const args = Array.from({ length: 60_000 }, (_, i) => [i]);
   await bench.client.pushBulk({ class: "A", args });
   const text = await inTerminal(bench, ["delete", "--all", "queued", "-q", "default", "--yes"], "", 100);
@@ -462,8 +443,7 @@ Deno.test("long work draws its progress on a terminal, and nothing elsewhere", a
 });
 
 Deno.test("tables fit the terminal, and have colors only there", async () => {
-  benchOn(sqlite);
-  await using bench = await Bench.open();
+  await using bench = await Bench.open(sqlite);
   const jid = await bench.push("HardJob", ["日本語".repeat(40)], { queue: "low" });
   await bench.store.admin.configure("low", { pause: true });
   for (const columns of [60, 80, 200]) {
@@ -481,8 +461,7 @@ Deno.test("tables fit the terminal, and have colors only there", async () => {
 Deno.test("bench leaves the store and other files unchanged, even if it is stopped (SQLite, Redis)", async () => {
   await using redis = await startRedis();
   for (const url of [sqlite, () => redis.url]) {
-    benchOn(url);
-    await using bench = await Bench.open();
+    await using bench = await Bench.open(url);
     await bench.push("A", [], { queue: "jobs-bench" });
     const counts = async () => {
       const { queues, ...stats } = await bench.store.admin.stats();

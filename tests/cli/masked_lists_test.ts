@@ -2,11 +2,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { encodeBacktrace } from "../../src/job/failure.ts";
 import { endedText } from "../../src/job/result.ts";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { keepRecord } from "../support/records.ts";
-
-benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 Deno.test("list and find mask the secrets of jobs, as text and as JSON", async () => {
   await using bench = await Bench.open();

@@ -1,12 +1,10 @@
 /** `jobs push`: invalid options, waiting, times, duplicates, and an output that can't be written. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobsCommand } from "../support/command.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { requireTool } from "../support/tools.ts";
-
-benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 function on(bench: Bench, args: readonly string[], stdin?: string) {
   return jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder, ...(stdin !== undefined && { stdin }) });

@@ -1,10 +1,8 @@
 /** Queues and workers at the command line: mistyped names, pauses, quiet and resume. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { jobs } from "../support/process.ts";
 import { workerRecord } from "../store_contract/jobs.ts";
-
-benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 const on = (bench: Bench, ...args: string[]) => jobs(args, { env: { JOBS_STORE: bench.url }, cwd: bench.folder });
 

@@ -3,14 +3,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
 import { Client } from "../../src/client/client.ts";
 import { openStore } from "../../src/store/open.ts";
-import { Bench, benchOn } from "../support/bench.ts";
+import { Bench } from "../support/bench.ts";
 import { cancelJob } from "../../src/store/ops/cancel.ts";
 import { jobs } from "../support/process.ts";
 import { startRedis } from "../support/redis.ts";
 import { register, takeUpTo, workerRecord } from "../store_contract/jobs.ts";
 import { keepRecord } from "../support/records.ts";
-
-benchOn((folder) => `sqlite:${folder}/jobs.db`);
 
 Deno.test("shows the stack trace of a failure line by line, and as a list in JSON", async () => {
   await using bench = await Bench.open();

@@ -5,7 +5,9 @@ import { denoCommand } from "../../scripts/deno_command.ts";
 
 /** Runs a program on the library's sources. Returns its output. */
 async function runProgram(code: string, cwd?: string) {
-  const head = `import { defineJob, Snooze, startServer } from ${JSON.stringify(import.meta.resolve("../../src/mod.ts"))};
+  const head = `import { defineJob, Snooze, startServer } from ${
+    JSON.stringify(import.meta.resolve("../../src/mod.ts"))
+  };
     const Welcome = defineJob("Welcome", (ctx, name) => ctx.log.info("Welcome, " + name), { result_ttl: 60 });
     const serve = async (options = {}, jobs = [Welcome]) => {
       await using server = await startServer({ store: "sqlite::memory:", jobs, ...options });

@@ -15,7 +15,7 @@ import type { Store } from "../../src/store/admin/store.ts";
 /** Returns the address of a new, empty store; default: SQLite. */
 let newStoreUrl: ((folder: string) => string) | undefined;
 
-/** Makes the tests of this file use other stores. */
+/** Makes the tests of this file use other stores. It applies to the whole process, so such a file shares none. */
 export function benchOn(url: (folder: string) => string): void {
   newStoreUrl = url;
 }
@@ -41,10 +41,11 @@ export class Bench implements AsyncDisposable {
     this.#own = own;
   }
 
-  /** Opens a workbench on a new store, on SQLite or as set by {@linkcode benchOn}, or on the store of an address. */
-  static async open(url?: string): Promise<Bench> {
+  /** Opens a workbench on a new store, on SQLite or as set by {@linkcode benchOn}, or on the store of an address, which may follow from its folder. */
+  static async open(url?: string | ((folder: string) => string)): Promise<Bench> {
     const folder = await Deno.makeTempDir({ prefix: "jobs-test-" });
-    const address = url ?? newStoreUrl?.(folder) ?? await newSqliteStore(folder);
+    const given = typeof url === "function" ? url(folder) : url;
+    const address = given ?? newStoreUrl?.(folder) ?? await newSqliteStore(folder);
     return new Bench(folder, address, await openStore(address), true);
   }
 

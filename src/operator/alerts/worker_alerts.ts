@@ -70,7 +70,6 @@ export function workerAlerts({ stats, workers, processes, now }: Situation): Ale
     alerts.push({
       kind: "bad",
       about: "workers",
-      ...(online.length === 0 && { cause: NO_WORKER }),
       title: offline.length === 1 ? "1 worker is offline" : `${number(offline.length)} workers are offline`,
       detail: `${
         heartbeatsText(offline, now, processes)
