@@ -18,7 +18,7 @@ onBothStores(
       [...(await someone.visit("/jobs/q1")).text.matchAll(/<li>(.*?)<\/li>/gs)].map(([, reason]) => reason);
     await beat(site.store, "web1:7:abc", ["Other"]);
     assertEquals(await why(), [
-      "No worker of queue &quot;default&quot; has a handler for Hard: it waits for one. Start one with jobs run handlers.js -q default.",
+      "No worker of queue &quot;default&quot; has a handler for Hard: it waits for one. web1:7:abc takes its jobs and lacks it. Start one with jobs run handlers.js -q default.",
     ]);
     await beat(site.store, "web1:8:abc", ["Hard"]);
     assertEquals(await why(), ["Nothing blocks it: a worker fetches it in its turn."]);
