@@ -105,8 +105,11 @@ const CASES: Readonly<Record<string, Cases>> = {
 /** The themes of the contract. */
 export const THEMES: readonly string[] = Object.keys(CASES);
 
-/** Those with thousands of jobs, which take some seconds each on a server. */
-export const LARGE_THEMES: readonly string[] = ["large flows", "flowKeys", "batches at random", "measures"];
+/** Those with many jobs, which take some seconds each on a server. */
+export const LARGE_THEMES: readonly string[] = [
+  ...["large flows", "flowKeys", "flows", "batches at random", "batches in motion"],
+  ...["measures", "exactly once", "large"],
+];
 
 /** Registers the cases as tests of the adapter called `name`: all, or those of some themes. */
 export function storeContract(name: string, open: OpenTestStore, themes = THEMES): void {
