@@ -423,7 +423,7 @@ const INCIDENTS: readonly Incident[] = [
     alert:
       /Batch "mails" \(\w+\) waits for 1 dead job, for \S+.*1 of 2 jobs is dead, the others have ended: retry or delete/,
     command: /^jobs batch retry \w+$/,
-    why: /It is dead: its retries are exhausted\. jobs retry \w+ runs it again/,
+    why: /It is dead: it has no retries\. jobs retry \w+ runs it again/,
     also: async (lab) => {
       const [{ id }] = JSON.parse((await lab.run("batch", "list", "--json")).stdout).batches;
       const { why } = JSON.parse((await lab.run("batch", "show", id, "--json")).stdout);

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import text from "./defects.txt" with { type: "text" };
 
 const ROOT = join(import.meta.dirname!, "../..");
-const NEEDED = ["src", "tests/simulation", "tests/support", "scripts/testrun", "deno.json", "deno.lock"];
+const NEEDED = ["src", "tests/simulation", "tests/support", "scripts", "deno.json", "deno.lock"];
 
 export interface Defect {
   readonly name: string;
