@@ -80,6 +80,12 @@ const GROUP_SECONDS = 24;
 const LONG: Readonly<Record<string, string>> = {
   "tests/soak/": "minutes of load",
   "tests/chaos/": "kills, freezes and outages, which take their time",
+  "tests/server/crash_test.ts": "workers that are killed, thousands of jobs",
+  "tests/server/processes_test.ts": "workers of several processes that are killed",
+  "tests/outbox_test.ts": "relays that are killed",
+  "tests/store_migrate_test.ts": "migrations that are killed at each step",
+  "tests/web/bad_rows_test.ts": "each page and list with each bad row",
+  "tests/docs/pages_test.ts": "all commands of the pages",
   "tests/interop/": "Debian's Sidekiq next to ours",
   "tests/binary/": "the executable, its packages and its image",
   "tests/library/library_test.ts": "the library as a folder, in programs of its users",
@@ -102,7 +108,7 @@ const LONG: Readonly<Record<string, string>> = {
  * Titles of tests that repeat on Redis what they do on SQLite, by the convention of their ends: the store contract has what differs.
  * `make test-long` runs them.
  */
-const ON_REDIS = ["on redis", "(redis)", "from redis"];
+const ON_REDIS = ["on redis", "(redis)"];
 const REPEATING = [
   "tests/server/",
   "tests/cli/",
