@@ -116,7 +116,6 @@ const REPEATING = [
   "tests/clients/",
   "tests/library/",
   "tests/docs/",
-  "tests/store_migrate_",
 ];
 
 /**
