@@ -78,7 +78,7 @@ interface Run {
 
 async function runSelected(flags: Flags, { folder, strict, signal }: Run): Promise<number> {
   const start = performance.now();
-  const calibration = calibrate();
+  const speed = calibrate();
   const timings = await readTimings(ROOT);
   const tasks = await select(flags, await makeFolder(folder, "modules"), timings);
   const cores = navigator.hardwareConcurrency;
@@ -102,6 +102,8 @@ async function runSelected(flags: Flags, { folder, strict, signal }: Run): Promi
   const lanes = { lanes: flags.check ? cores : cores + 2, extra: flags.check ? 0 : 2 * cores, idle: idleShare };
   const results: TaskResult[] = await runAll(tasks, lanes, run, progress, signal);
   const seconds = (performance.now() - start) / 1000;
+  // A machine may become slower during a run: its neighbours are unknown.
+  const calibration = Math.max(speed, calibrate());
   const measured = { timings: timingsOf(results), calibration, foreign: foreignShare(results, processors) };
   const unusual = outliers(measured.timings, timings);
   if (unusual.length > 0) { for (const line of ["", "More than usual:", ...unusual]) print(line); }
