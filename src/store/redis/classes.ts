@@ -31,18 +31,23 @@ export function classesPart({ client, offset }: Context): ClassStore {
     async declarations() {
       const all = await client.call(["HGETALL", DECLARED]) as Record<string, string>;
       const found = Object.entries(all).flatMap(([field, value]) => parseDeclared(field, value));
-      return found.sort((a, b) => b.since - a.since || (a.worker < b.worker ? 1 : -1));
+      const inOrder = (a: string, b: string) => a < b ? -1 : a > b ? 1 : 0;
+      found.sort(([a, i], [b, j]) =>
+        b.since - a.since || inOrder(b.worker, a.worker) || i - j || inOrder(a.name, b.name)
+      );
+      return found.map(([declaration]) => declaration);
     },
   };
 }
 
-/** Returns a declaration; none for the mark that a worker has declared all webhooks that it knows. */
-function parseDeclared(field: string, value: string): Declaration[] {
+/** Returns a declaration with its position; none for the mark that a worker has declared all webhooks that it knows. */
+function parseDeclared(field: string, value: string): [declaration: Declaration, position: number][] {
   const [worker, what = ""] = field.split("\x01");
   const [, kind, name] = /^(class|webhook) (.*)$/s.exec(what) ?? [];
-  const [, since, body] = /^(\d+) \d+ (.*)$/s.exec(value) ?? [];
+  const [, since, position, body] = /^(\d+) (\d+) (.*)$/s.exec(value) ?? [];
   if (worker === undefined || kind === undefined || body === undefined) return [];
-  return [{ kind: kind as Declaration["kind"], name: name!, worker, body, since: Number(since) }];
+  const declaration = { kind: kind as Declaration["kind"], name: name!, worker, body, since: Number(since) };
+  return [[declaration, Number(position)]];
 }
 
 function parse(name: string, text: string | null | undefined): DeclaredClass[] {

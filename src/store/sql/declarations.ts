@@ -77,7 +77,7 @@ export function* putWebhooks(subscriptions: string): Body<void> {
 /** Returns the declarations of all workers, the latest first: of each name, that one is in force. */
 export function* declarations(): Body<Declaration[]> {
   const rows = yield query(
-    `SELECT worker, name, body, since FROM declaration WHERE name <> '${HAS_WEBHOOKS}' ORDER BY since DESC, worker DESC`,
+    `SELECT worker, name, body, since FROM declaration WHERE name <> '${HAS_WEBHOOKS}' ORDER BY since DESC, worker DESC, position, name`,
   );
   return rows.map((row) => {
     const [kind, ...name] = String(row.name).split(" ");
