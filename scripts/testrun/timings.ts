@@ -60,7 +60,7 @@ export async function storeBudget(root: string, calibration: number, timings: Ti
   await writeJson(join(root, BUDGET), { calibration, files: Object.fromEntries(kept.flat()) });
 }
 
-/** Returns how many seconds of a processor a fixed computation takes now: the least of five, about 20 ms each. */
+/** Returns how many seconds of a processor a fixed computation takes now: the least of forty, about 10 ms each. */
 export function calibrate(): number {
   const once = () => {
     const start = performance.now();
@@ -68,7 +68,7 @@ export function calibrate(): number {
     for (let i = 0; i < 60_000; i++) words.set(`${i % 5_000}:${i & 7}`, i);
     return (performance.now() - start) / 1000;
   };
-  return Math.min(...Array.from({ length: 5 }, once));
+  return Math.min(...Array.from({ length: 40 }, once));
 }
 
 /** The figures of a whole run. */
