@@ -65,7 +65,7 @@ export class Lab implements AsyncDisposable {
       } catch {
         return false;
       }
-    }, "the gateway listens");
+    }, () => `the gateway listens; it has logged ${JSON.stringify(this.gateway.lines)}`);
   }
 
   /** Starts a program. */

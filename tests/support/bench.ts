@@ -102,8 +102,9 @@ export class Bench implements AsyncDisposable {
   }
 
   /** Waits until a condition holds. The error has the content of the store. */
-  until(isSo: () => boolean | Promise<boolean>, what = "it is so"): Promise<void> {
-    return until(isSo, async () => `${what}; ${JSON.stringify(await this.store.admin.stats())}`);
+  until(isSo: () => boolean | Promise<boolean>, what: string | (() => string) = "it is so"): Promise<void> {
+    const text = () => typeof what === "string" ? what : what();
+    return until(isSo, async () => `${text()}; ${JSON.stringify(await this.store.admin.stats())}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
